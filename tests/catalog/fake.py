@@ -19,12 +19,12 @@ from tinyssb_node.catalog.rows import (
     MessageRow,
     PersonRow,
     UnreadMessages,
-    order_key,
 )
 from tinyssb_node.content.board import Operation, PlacedOperation, create_step
 from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, ChatPost, conversation_root, serialize
 from tinyssb_node.content.description import describe
 from tinyssb_node.content.references import message_text
+from tinyssb_node.content.time_order import order_key
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 ANA, BOB, CYD, EVE, ZOE = (FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"cyd", b"eve", b"zoe"))

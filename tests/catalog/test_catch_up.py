@@ -15,12 +15,12 @@ from tests.catalog.oracle import Append, Oracle, conversations
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
-from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow, order_key
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.note import Note, serialize_compact
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.content.tangle import FIRST, TangleData
-from tinyssb_node.content.time_order import DatedMessage, order_times
+from tinyssb_node.content.time_order import DatedMessage, order_key, order_times
 from tinyssb_node.ids import MessageId
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None

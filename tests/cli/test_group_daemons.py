@@ -12,8 +12,8 @@ import pytest
 from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
-from tinyssb_node.catalog.rows import right_behind
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.content.time_order import right_behind
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId, MessageId

@@ -17,7 +17,7 @@ from tests.daemon.groupfakes import FakeGroups, say
 from tests.daemon.test_group_handler import Asked
 from tests.groups.pretender import in_model
 from tests.groups.world import World, person, start
-from tinyssb_node.catalog.rows import MessageKind, PersonRow
+from tinyssb_node.catalog.rows import MessageKind, PersonRow, is_group
 from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
 from tinyssb_node.control.group_rows import GroupErasedRow, GroupSaidRow
@@ -257,9 +257,9 @@ def test_a_group_is_a_conversation(forked: Looking) -> None:
     assert (room.name, room.messages, room.note) == (forked.group, 2, "")
     assert room.last is not None
     assert room.last.text.startswith("in between")
-    assert group_conversations.is_group(room.name)
-    assert not group_conversations.is_group("public")
-    assert not group_conversations.is_group("00112233aabbccdd")
+    assert is_group(room.name)
+    assert not is_group("public")
+    assert not is_group("00112233aabbccdd")
     assert group_conversations.called(None, room.name) == f"group {room.name[:8]}"
     assert "\x1b" not in group_conversations.called(room.title, room.name)
 

@@ -15,6 +15,7 @@ from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.references import message_text
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.talkjson import message_json
 from tinyssb_node.tui.screen_state import ScreenRequest
 from tinyssb_node.tui.source import NodeScreenSource
 from tinyssb_node.web import views
@@ -32,35 +33,49 @@ def says(person: Person, text: str, minute: int, *, years: int = 0) -> str:
     return str(row["id"])
 
 
+def line(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what all nodes show alike of a message: all but when it came, and names, which each node gives itself."""
+    return row["id"], row["order"], row["doubtful"], row["kind"] == "happening" or row["text"]
+
+
 def listings(person: Person) -> dict[str, list[Any]]:
-    """The public conversation on every screen of a node: id, text and times of each message."""
-
-    def line(row: dict[str, Any]) -> tuple[Any, ...]:
-        return row["id"], row["text"], row["order"], row["doubtful"]
-
-    home = str(person.running.home)
-    found = {
+    """Return the public conversation on every screen of a node."""
+    return {
         "chat": [line(row) for row in person.objects("chat", "--last", "99")],
         "thread": [line(row) for row in person.objects("thread", "show", "public", "--last", "99")],
+        **screens(person, PUBLIC),
     }
+
+
+def group_listings(person: Person, group: str) -> dict[str, list[Any]]:
+    """Return a private group on every screen of a node."""
+    read = person.objects("group", "read", group, "--last", "99")
+    chat = [line(row) for row in person.objects("chat", "--group", group, "--last", "99")]
+    # This command lists the group's own words for kinds, and no text of a change.
+    assert [(row["id"], row["order"]) for row in read] == [(id_, order) for id_, order, *_ in chat]
+    return {"chat": chat, **screens(person, group)}
+
+
+def screens(person: Person, conversation: str) -> dict[str, list[Any]]:
+    """Return a conversation in the terminal screen and on the page."""
+    home = str(person.running.home)
     source = NodeScreenSource(home, None)
     try:
-        rows = source.look(ScreenRequest(conversation=PUBLIC)).messages
+        rows = source.look(ScreenRequest(conversation=conversation)).messages
     finally:
         source.end_looking()
         source.end_writing()
-    found["tui"] = [(row.id.hex(), row.text, row.order, row.doubtful) for row in rows]
     with NodeSession.at_home(home) as node:
         node.catch_up()
-        page = views.messages(node, PUBLIC, before=None, limit=99)["rows"]
+        page = views.messages(node, conversation, before=None, limit=99)["rows"]
+        names = node.names()
     assert isinstance(page, list)
-    found["web"] = [line(row) for row in page]
-    return found
+    return {"tui": [line(message_json(row, names)) for row in rows], "web": [line(row) for row in page]}
 
 
-def markdown(person: Person) -> str:
+def markdown(person: Person, *thread: str) -> str:
     """The exported thread without names, which each node gives itself."""
-    return re.sub(r"^\*\*.*?\*\*,", "", person.types("thread", "export", "public"), flags=re.MULTILINE)
+    return re.sub(r"^\*\*.*?\*\*,", "", person.types("thread", "export", *thread), flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("years", [0, 60, -5], ids=["right-clocks", "one-far-ahead", "one-far-behind"])
@@ -103,9 +118,76 @@ def test_four_nodes_show_one_order_after_splits_and_a_late_start(tmp_path: Path,
         assert len(shown) == 7
         for node in nodes:
             assert all(screen == shown for screen in node.values()), node
-        texts = [text for _, text, *_ in shown]
+        texts = [row[-1] for row in shown]
         south_side = ["Bridge is out", "Since when?", "Since noon", "I go around", "I just woke up"]
         assert [text for text in texts if text in south_side] == south_side
         if years == 0:
             assert texts[1:4] == ["Anybody on the north side?", "Since when?", "The path is dry here"]
-        assert len({markdown(one) for one in (ana, bob, cyd, dan)}) == 1
+        assert len({markdown(one, "public") for one in (ana, bob, cyd, dan)}) == 1
+
+
+def post(person: Person, text: str, *answered: str) -> str:
+    """Post a text to the group, or an answer; return its id."""
+    reply = ("--reply", answered[0]) if answered else ()
+    (row,) = person.objects("group", "post", "Hut", *reply, text)
+    return str(row["entries"][-1]["id"])
+
+
+def carry(file: Path, one: Person, *others: Person) -> None:
+    """Bring all that one person has to others, by a file."""
+    one.types("export", str(file))
+    for other in others:
+        for _ in range(3):  # with each feed of the group the next ones become known
+            other.types("import", str(file))
+    file.unlink()
+
+
+def test_four_nodes_show_a_group_in_one_order_after_splits_and_a_late_start(tmp_path: Path) -> None:
+    names = ("ana", "bob", "cyd", "dan")
+    feeds = {name: make_home(tmp_path / name, name=name).hex() for name in names}
+    stick = tmp_path / "stick.tssb"
+    with contextlib.ExitStack() as stack:
+
+        def start(name: str) -> Person:
+            person = Person(stack.enter_context(daemon(tmp_path / name)), feeds[name])
+            for other in feeds.values():
+                if other != person.feed:
+                    person.types("follow", other)
+            return person
+
+        ana, bob, cyd = map(start, names[:3])
+        carry(stick, bob, ana)
+        carry(stick, cyd, ana)
+        (made,) = ana.objects("group", "create", "Hut", *(feeds[name] for name in names[1:]))
+        question = post(ana, "Bridge is out")
+        carry(stick, ana, bob, cyd)
+        cyd.sees("Bridge is out", "group", "read", "Hut")
+        # Two sides that do not hear each other.
+        bob.sees("Bridge is out", "group", "read", "Hut")
+        post(bob, "Since when?", question)
+        post(cyd, "Anybody on the north side?")
+        carry(stick, bob, ana)
+        ana.sees("Since when?", "group", "read", "Hut")
+        post(ana, "Since noon", question)
+        post(cyd, "The path is dry here", question)
+        carry(stick, ana, bob)
+        bob.sees("Since noon", "group", "read", "Hut")
+        # They meet, in another order on each node; a fourth node starts only now.
+        dan = start("dan")
+        carry(stick, cyd, ana, bob)
+        carry(stick, ana, cyd, dan)
+        dan.sees("Since noon", "group", "read", made["group"][:8])
+        post(dan, "I just woke up", question)
+        carry(stick, dan, ana, bob, cyd)
+        all_four = (ana, bob, cyd, dan)
+        for one in all_four:
+            one.sees("I just woke up", "group", "read", "Hut")
+        nodes = [group_listings(one, made["group"]) for one in all_four]
+        shown = nodes[0]["chat"]
+        texts = [row[-1] for row in shown if row[-1] is not True]
+        assert (texts[0], texts[-1], len(texts)) == ("Bridge is out", "I just woke up", 6)
+        for node in nodes:
+            assert all(screen == shown for screen in node.values()), node
+        threads = {markdown(one, question[:8], "--group", "Hut") for one in all_four}
+        assert len(threads) == 1
+        assert "I just woke up" in threads.pop()

@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 from tinyssb_node.content.limits import CLAIM_TOLERANCE_US as HOUR_US
 from tinyssb_node.content.time_order import (
     DatedMessage,
+    OrderedMessages,
     append_time,
     claim_of,
     doubtful,
     is_contradicted,
+    order_key,
     order_times,
+    read_order_key,
+    right_behind,
 )
 
 START_US = 1_760_000_000_000_000
@@ -224,3 +228,53 @@ def test_messages_before_themselves_have_an_order_all_the_same() -> None:
     assert order_times(circle[::-1]) == times
     assert times[one] < times[other] < times[id_of(3, 1)]
     assert times[one] < times[id_of(1, 2)], "never against an author's own sequence"
+
+
+# --- kept while messages come
+
+
+@settings(max_examples=200, deadline=None)
+@given(talks(), st.data())
+def test_an_order_that_is_kept_is_that_of_all_messages(
+    messages: list[DatedMessage], data: st.DataObject
+) -> None:
+    kept = OrderedMessages()
+    waiting = data.draw(st.permutations(messages))
+    added: list[DatedMessage] = []
+    while waiting:
+        ids = {one.id for one in added}
+        ready = [one for one in waiting if ids.issuperset(one.previous)]
+        kept.add(ready[0])
+        added.append(ready[0])
+        waiting.remove(ready[0])
+        if data.draw(st.booleans()) or not waiting:
+            kept.settle()
+            times = order_times(added)
+            assert kept.positions == sorted((time, id_) for id_, time in times.items())
+            assert {one.id: kept.time(one.id) for one in added} == times
+    assert not kept.settle()
+
+
+def test_feeds_of_one_author_are_sequences_of_their_own_and_have_one_vote() -> None:
+    talk = Talk()
+    ahead = talk.say(1, START_US + 30 * YEAR_US)
+    witness = DatedMessage(id_of(2, 1), 2, 1, START_US, (ahead.id,))
+    other_feed = DatedMessage(id_of(2, 2), 2, 1, START_US + 1, (ahead.id,), feed=1)
+    times = order_times([ahead, witness, other_feed])
+    assert times[ahead.id] == START_US + 30 * YEAR_US, "an author contradicts once"
+    later = DatedMessage(id_of(2, 3), 2, 2, START_US - HOUR_US, (), feed=1)
+    times = order_times([witness, later, replace(other_feed, previous=())])
+    assert times[later.id] == START_US + 2, "right behind the one before in its feed"
+    assert times[witness.id] == START_US
+
+
+@pytest.mark.parametrize("text", ["", "1", "x" * 18, "²" * 18, "0" * 18 + "zz", "0" * 18 + "00" * 22])
+def test_what_is_no_position_is_refused(text: str) -> None:
+    assert read_order_key(text) is None
+
+
+def test_positions_as_text_compare_as_the_order_is() -> None:
+    one, other = order_key(5, b"\x01" * 20), order_key(5, b"\x02" * 20)
+    assert one < right_behind(one) < other < order_key(6, bytes(20))
+    assert read_order_key(one) == (5, b"\x01" * 20)
+    assert read_order_key(right_behind(one)) == (5, b"\x01" * 20 + b"\x00")

@@ -144,10 +144,22 @@ async def test_a_group_is_read_page_by_page_and_what_changes_nothing_is_left_out
     assert [row["kind"] for row in rows] == ["group/init", "group/add-member", "post", "post", "post"]
     assert rows[1]["people"] == [person("b").hex(), person("c").hex()]
     assert [row["place"] for row in rows] == [1, 3, 4, 5, 6]
-    assert [row["text"] for row in (await ask("group_read", group=name, limit=2))[0]] == ["two", "three"]
-    assert [row["text"] for row in (await ask("group_read", group=name, limit=1, before=6))[0]] == ["two"]
-    assert [row["text"] for row in (await ask("group_read", group=name, after=4, limit=1))[0]] == ["two"]
-    assert (await ask("group_read", group=name, after=6))[0] == []
+    orders = [row["order"] for row in rows]
+    assert orders == sorted(orders)
+    for arguments, texts in (
+        ({"limit": 2}, ["two", "three"]),
+        ({"limit": 1, "before_order": orders[4]}, ["two"]),
+        ({"limit": 1, "after_order": orders[2]}, ["two"]),
+        ({"after_order": orders[4]}, []),
+        ({"after": 4, "limit": 1}, ["two"]),
+        ({"after": 6}, []),
+        ({"arrived": True, "limit": 2}, ["two", "three"]),
+        ({"waiting": True}, []),
+    ):
+        assert [row["text"] for row in (await ask("group_read", group=name, **arguments))[0]] == texts
+    assert (await ask("group_read", group=name, after=4))[1] == {"count": 2, "seen": orders[2]}
+    with pytest.raises(BadRequestError, match="not a position"):
+        await ask("group_read", group=name, before_order="yesterday")
     await ask("group_exclude", group=name, people=[person("c").hex()])
     await ask("group_post", group=name, text="without c")
     rows, _ = await ask("group_read", group=name, after=6)
@@ -156,6 +168,25 @@ async def test_a_group_is_read_page_by_page_and_what_changes_nothing_is_left_out
     await ask("group_add", group=name, people=[person("c").hex()])
     rows, _ = await ask("group_read", group=name, after=rows[-1]["place"])
     assert [(row["kind"], row["people"]) for row in rows] == [("group/add-member", [person("c").hex()])]
+
+
+async def test_a_message_that_waits_is_listed_with_what_it_waits_for(bench: Bench) -> None:
+    world = start("abc")
+    before = set(world.all)
+    say(world["b"], "lost")
+    say(world["b"], "late")
+    lost, late = (one for id_, one in world.all.items() if id_ not in before)
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    world["a"].receive([late])
+    ((row,), result) = await ask("group_read", group="Hut", waiting=True)
+    assert (row["text"], row["place"], row["order"], row["missing"]) == ("late", None, "", [lost.id.hex()])
+    assert (row["previous"], result["count"]) == ([lost.id.hex()], 1)
+    rows, _ = await ask("group_read", group="Hut")
+    assert "late" not in [row["text"] for row in rows]
+    world["a"].receive([lost])
+    assert (await ask("group_read", group="Hut", waiting=True))[0] == []
+    rows, _ = await ask("group_read", group="Hut", limit=2)
+    assert [row["text"] for row in rows] == ["lost", "late"]
 
 
 async def test_only_what_counts_is_read_and_all_is_in_the_audit(bench: Bench) -> None:
@@ -330,7 +361,7 @@ def arriving(groups: FakeGroups, world: World) -> MessageId:
         person("b"): EarlyEpoch(group.root, GivenEpoch(key, group.root, person("b")), reader, source)
     }
     said = [group.said(id_) for id_ in group.tangle.order()]
-    early.take([one for one in said if isinstance(one.message, GroupContent)], lambda _: 0)
+    early.take([one for one in said if isinstance(one.message, GroupContent)])
     groups.early.held[group.root] = early
     return group.root
 
@@ -349,14 +380,16 @@ async def test_a_group_whose_history_is_missing_shows_its_newest_posts(bench: Be
     digits = root.hex()[:8]
     items, shown = await ask("group_show", group=digits)
     assert (items, shown["state"], shown["arriving"], shown["posts"]) == ([], "arriving", added, 2)
-    for limits, texts in (
+    (_, last), _ = await ask("group_read", group=digits)
+    for arguments, texts in (
         ({}, ["one", "two"]),
         ({"limit": 1}, ["two"]),
-        ({"after": 1}, ["two"]),
-        ({"before": 2}, ["one"]),
+        ({"after": last["place"] - 1}, ["two"]),
+        ({"before_order": last["order"]}, ["one"]),
     ):
-        said, _ = await ask("group_read", group=digits, **limits)
+        said, _ = await ask("group_read", group=digits, **arguments)
         assert ([one["text"] for one in said], {one["early"] for one in said}) == (texts, {True})
+    assert (await ask("group_read", group=digits, waiting=True))[0] == []
     for command, arguments in (
         ("group_post", {"text": "x"}),
         ("group_leave", {}),

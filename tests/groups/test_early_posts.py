@@ -74,7 +74,7 @@ class Newcomer(Beside):
         groups = self[name]
         if not groups.early.shows(root):
             return []
-        said = [post.said.message for post in groups.early.group(root).posts]
+        said = [post.message for post in groups.early.group(root).posts]
         texts = [text_of(message) for message in said if isinstance(message, GroupContent)]
         return [text for text in texts if text is not None]
 

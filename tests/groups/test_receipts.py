@@ -4,7 +4,8 @@ import pytest
 
 from tests.groups.mesh import HOUR_US, Mesh
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
-from tinyssb_node.daemon.groupviews import Timeline, said_row
+from tinyssb_node.daemon.group_timeline import Timeline
+from tinyssb_node.daemon.groupviews import said_row
 from tinyssb_node.groups.messages import OpenedGroupMessage
 from tinyssb_node.ids import MessageId
 
@@ -19,7 +20,7 @@ def known(mesh: Mesh, name: str, root: MessageId, said: OpenedGroupMessage) -> s
     """Return the people who are shown to have a message, as its author's screens are told."""
     timeline = Timeline(mesh.group(name, root), stored_by=mesh[name].stored_by)
     timeline.refresh()
-    row = said_row(timeline, 1, said, mesh.id(name), lambda _: None)
+    row = said_row(timeline, said, mesh.id(name), lambda _: None)
     return "".join(each for each in mesh.world.inhabitants if mesh.id(each).hex() in row.holders)
 
 

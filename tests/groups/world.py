@@ -2,7 +2,9 @@
 for."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -89,6 +91,8 @@ class Member:
         """All messages that reached them, sealed or not."""
         self.came_us: dict[MessageId, int] = {}
         """When these reached them."""
+        self._seqs: Counter[EpochKey | None] = Counter()
+        """By the key of a feed of theirs: how many messages are in it."""
         self.keys: set[EpochKey] = set()
         self.group: Group | None = None
         self.since: dict[str, int] = {}
@@ -111,7 +115,8 @@ class Member:
         """Take what others hold, and read what can be read by now."""
         for each in messages:
             if each.id not in self.held:
-                self.held[each.id] = self._unread[each.id] = each
+                self.held[each.id] = each
+                self._unread[each.id] = replace(each, arrival=len(self.held))
                 self.came_us[each.id] = self.world.now_us
         again = True
         while again:
@@ -139,7 +144,7 @@ class Member:
 
     def publish(self, message: GroupMessage, key: EpochKey | None = None) -> OpenedGroupMessage:
         """Write a message."""
-        each = said(self.world.next_id(self.name), self.id, message, key)
+        each = self._on_feed(said(self.world.next_id(self.name), self.id, message, key))
         self.world.all[each.id] = each
         self.held[each.id] = each
         self.came_us[each.id] = self.world.now_us
@@ -148,12 +153,17 @@ class Member:
         self.here.add(each)
         return each
 
+    def _on_feed(self, each: OpenedGroupMessage) -> OpenedGroupMessage:
+        """Number a message of theirs in its feed, and by arrival."""
+        self._seqs[each.key] += 1
+        return replace(each, seq=self._seqs[each.key], arrival=len(self.held) + 1)
+
     def create(self) -> None:
         """Begin the group, with oneself in it."""
         first = draft_first(self.world.next_key(self.name))
         root = self.world.next_id(self.name)
         self.group = self._new_group(root)
-        each = said(root, self.id, first)
+        each = self._on_feed(said(root, self.id, first))
         self.world.all[root] = self.held[root] = each
         self.came_us[root] = self.world.now_us
         self.keys.add(first.secret)

@@ -370,6 +370,14 @@ class StoreContract:
         assert filled.chunks(ANA, 2, 1, 10) == packets[1:]
         assert filled.chunks(ANA, 2, 0, 1) == packets[:1]
 
+    def test_the_last_packet_of_an_entry_is_known_by_its_arrival(self, filled):
+        rows = filled.after(0, 100)
+        for entry in filled.entries(ANA, 1, 9):
+            of_entry = [row.arrival for row in rows if (row.feed, row.seq) == (ANA, entry.seq)]
+            assert filled.last_packet(ANA, entry.seq) == max(of_entry)
+        assert filled.last_packet(ANA, 2) > filled.entry(BOB, 1).arrival > filled.entry(ANA, 2).arrival
+        assert filled.last_packet(ANA, 4) == filled.last_packet(EVE, 1) == 0
+
     def test_what_was_just_written_can_be_read(self, filled):
         put_entry(filled, BOB, 2)
         put_chunk(filled, BOB, 2, 0)

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow, order_key
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow, is_group
 from tinyssb_node.content.files import File
+from tinyssb_node.content.time_order import order_key
 from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.group_changes import EXCLUSION_LIMITS, GroupChange, decisions
-from tinyssb_node.screens.group_conversations import is_group, people_in_words
+from tinyssb_node.screens.group_conversations import people_in_words
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState

@@ -22,7 +22,7 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow, is_group
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.group_rows import (
@@ -53,7 +53,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens.estimate import cost_question
-from tinyssb_node.screens.group_conversations import GroupConversation, is_group, waiting_reviews
+from tinyssb_node.screens.group_conversations import GroupConversation, waiting_reviews
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.web import server
 
@@ -160,13 +160,11 @@ class FakeNode:
     def groups(self) -> list[GroupConversation] | None:
         return self.rooms if self.running else None
 
-    def group_messages(
-        self, group: str, *, before: str | None = None, after: int = 0, limit: int | None = None
-    ) -> list[MessageRow]:
+    def queries(self, conversation: str) -> FakeCatalog:
+        if not is_group(conversation):
+            return self.catalog
         self._require()
-        said = [row for row in self.group_said if row.conversation == group]
-        rows = [row for row in said if (row.placed or 0) > after]
-        return [row for row in rows if before is None or row.order < before][-(limit or 1_000) :]
+        return FakeCatalog((), self.group_said)
 
     @property
     def client(self) -> "FakeNode":

@@ -737,7 +737,7 @@ def test_a_message_of_ours_in_a_group_states_who_has_it() -> None:
     node = with_group(FakeNode())
     row = GroupSaidRow(
         id="77" * 20, feed=ANA.hex(), seq=1, own=True, epoch=None, kind="post", text="Soup", people=[],
-        previous=[], committed_us=1, group=GROUP, place=2, holders=(BOB.hex(),), expected=2,
+        previous=[], committed_us=1, group=GROUP, place=2, order="9" * 18, holders=(BOB.hex(),), expected=2,
     )  # fmt: skip
     node.group_said.append(message_row(row, node.names()))
     with serving(node) as address:

@@ -18,26 +18,8 @@ if TYPE_CHECKING:
     from tinyssb_node.content.board import PlacedOperation
 
 
-class CatalogQueries(Protocol):
-    """The interface to the catalog. Each answer is of one state of it. Raises CatalogFailedError, ContactsError.
-
-    Blocked people are left out of conversations and search, and boards that they began out of the list of boards,
-    unless the user works on them. They are not left out of threads and single boards, where messages of others depend
-    on theirs.
-    """
-
-    def conversations(self) -> Sequence[ConversationRow]:
-        """Return the conversations in which the user wrote, and `PUBLIC`; then those of others alone. Of both the one
-        with the latest message is first.
-
-        If there are more than `limits.CATALOG_CONVERSATIONS_MAX`: those of the user, then the latest of each other
-        person before anybody's second, so that a person who begins many hides nobody else's.
-        """
-        ...
-
-    def conversation(self, name: str) -> ConversationRow | None:
-        """Return the conversation of that name, listed or not; None: there is none."""
-        ...
+class ConversationQueries(Protocol):
+    """The messages of conversations. Private groups have the same queries, which their daemon answers."""
 
     def messages(
         self, conversation: str, *, before: str | None = None, after: str | None = None, limit: int = 50
@@ -60,6 +42,28 @@ class CatalogQueries(Protocol):
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
         """Return messages that wait for predecessors, the latest arrivals first."""
+        ...
+
+
+class CatalogQueries(ConversationQueries, Protocol):
+    """The interface to the catalog. Each answer is of one state of it. Raises CatalogFailedError, ContactsError.
+
+    Blocked people are left out of conversations and search, and boards that they began out of the list of boards,
+    unless the user works on them. They are not left out of threads and single boards, where messages of others depend
+    on theirs.
+    """
+
+    def conversations(self) -> Sequence[ConversationRow]:
+        """Return the conversations in which the user wrote, and `PUBLIC`; then those of others alone. Of both the one
+        with the latest message is first.
+
+        If there are more than `limits.CATALOG_CONVERSATIONS_MAX`: those of the user, then the latest of each other
+        person before anybody's second, so that a person who begins many hides nobody else's.
+        """
+        ...
+
+    def conversation(self, name: str) -> ConversationRow | None:
+        """Return the conversation of that name, listed or not; None: there is none."""
         ...
 
     def arriving(self, limit: int = 5) -> Sequence[ArrivingRow]:

@@ -48,28 +48,6 @@ SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, Mess
 """Kinds without text to search."""
 
 
-def order_key(order_us: int, id_: bytes) -> str:
-    """Return the position of a message with that effective time, as `MessageRow.order` is."""
-    return f"{order_us:018d}{id_.hex()}"
-
-
-def right_behind(order: str) -> str:
-    """Return the position between that of a message and the next one."""
-    return f"{order}00"
-
-
-def read_order_key(order: str) -> tuple[int, bytes] | None:
-    """Return the effective time and the id of a position, an id with a byte more for one behind a message; None: it is
-    no position."""
-    digits, id_ = order[:18], order[18:]
-    if len(digits) < 18 or not (digits.isascii() and digits.isdigit()) or len(id_) > 2 * MessageId.SIZE + 2:
-        return None
-    try:
-        return int(digits), bytes.fromhex(id_)
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRow:
     """One entry and its meaning."""
@@ -218,3 +196,13 @@ class BoardRow:
     last_us: int
     ours: bool
     """True if the user began it, or wrote an operation on it."""
+
+
+def is_group(conversation: str) -> bool:
+    """Return whether a conversation's name is that of a group: private conversations have 16 digits."""
+    return len(conversation) == 2 * MessageId.SIZE
+
+
+def is_news(row: MessageRow) -> bool:
+    """Return whether a message is by another person, and no change of a group."""
+    return not row.own and row.kind is not MessageKind.HAPPENING

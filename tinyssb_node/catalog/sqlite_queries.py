@@ -19,13 +19,11 @@ from tinyssb_node.catalog.rows import (
     MessageRow,
     PersonRow,
     UnreadMessages,
-    order_key,
-    read_order_key,
 )
 from tinyssb_node.catalog.tie_numbers import NOTE_PREFIX, by_arrival
 from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.content.short_text import tie_range
-from tinyssb_node.content.time_order import doubtful
+from tinyssb_node.content.time_order import doubtful, order_key, read_order_key
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 if TYPE_CHECKING:

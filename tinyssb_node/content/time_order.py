@@ -4,12 +4,17 @@ The order is a function of the set of messages alone. It never goes against an a
 predecessor that a message names, and a clock that is wrong by years moves few messages besides its author's.
 """
 
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final
 
 from tinyssb_node.content import limits
+from tinyssb_node.ids import MessageId
+
+Position = tuple[int, bytes]
+"""The effective time of a message, and its id: positions compare as the order is."""
 
 _Latest = tuple[int, int, int]
 """The latest claim of some messages, its author, and the latest claim of any other author; -1 for none."""
@@ -28,11 +33,18 @@ class DatedMessage:
     author: int
     """Any number of its author."""
     seq: int
-    """Its number in its author's feed."""
+    """Its number in its feed."""
     claimed_us: int | None
     """Its author's clock when it was written, microseconds since 1970; None: it states no time."""
     previous: Sequence[bytes]
     """Ids of the messages that it names; those that are not in the set do not count."""
+    feed: int = 0
+    """Any number of its feed, among those of its author."""
+
+    @property
+    def sequence(self) -> tuple[int, int]:
+        """Its author and feed: the messages of both are in a sequence."""
+        return self.author, self.feed
 
 
 @dataclass(slots=True)
@@ -42,6 +54,28 @@ class _Node:
     message: DatedMessage
     before: list[int] = field(default_factory=list)
     behind: list[int] = field(default_factory=list)
+
+
+def order_key(order_us: int, id_: bytes) -> str:
+    """Return the position of a message as text, which compares as the order is."""
+    return f"{order_us:018d}{id_.hex()}"
+
+
+def right_behind(order: str) -> str:
+    """Return the position between that of a message and the next one."""
+    return f"{order}00"
+
+
+def read_order_key(order: str) -> Position | None:
+    """Return the effective time and the id of a position, an id with a byte more for one behind a message; None: it is
+    no position."""
+    digits, id_ = order[:18], order[18:]
+    if len(digits) < 18 or not (digits.isascii() and digits.isdigit()) or len(id_) > 2 * MessageId.SIZE + 2:
+        return None
+    try:
+        return int(digits), bytes.fromhex(id_)
+    except ValueError:
+        return None
 
 
 def claim_of(said_us: int | None) -> int | None:
@@ -60,7 +94,7 @@ def order_times(messages: Iterable[DatedMessage]) -> dict[bytes, int]:
 
     The effective time is the author's claim, except that
 
-    - it is later than that of all predecessors: the messages that it names, and its author's previous one;
+    - it is later than that of all predecessors: the messages that it names, and the previous one of its feed;
     - a claim is too late if two authors contradict it: their messages follow it and claim times that are earlier, by
       more than `limits.CLAIM_TOLERANCE_US`. Then the later of these two times counts instead. Where the message that
       contradicts follows later claims of two authors itself, the earlier of those counts for it;
@@ -77,11 +111,11 @@ def order_times(messages: Iterable[DatedMessage]) -> dict[bytes, int]:
 
 def _nodes(messages: Iterable[DatedMessage]) -> list[_Node]:
     """Return the messages, each connected with those right before and behind it."""
-    nodes = [_Node(message) for message in sorted(messages, key=lambda one: (one.author, one.seq))]
+    nodes = [_Node(message) for message in sorted(messages, key=lambda one: (*one.sequence, one.seq))]
     at = {node.message.id: number for number, node in enumerate(nodes)}
     for number, node in enumerate(nodes):
         before = {at[id_] for id_ in node.message.previous if id_ in at}
-        if number and nodes[number - 1].message.author == node.message.author:
+        if number and nodes[number - 1].message.sequence == node.message.sequence:
             before.add(number - 1)
         node.before = sorted(before)
         for one in node.before:
@@ -188,3 +222,48 @@ def append_time(said_us: int | None, before_us: int, *, contradicted: bool) -> A
 def is_contradicted(messages: Iterable[DatedMessage], times: Mapping[bytes, int]) -> bool:
     """Return whether a claim among *messages* is capped in their *times*."""
     return any((claim_of(one.claimed_us) or -1) > times[one.id] for one in messages)
+
+
+class OrderedMessages:
+    """Messages in their order, kept while further ones are added, each behind those that it names."""
+
+    def __init__(self) -> None:
+        self._messages: dict[bytes, DatedMessage] = {}
+        self._times: dict[bytes, int] = {}
+        self._last: dict[tuple[int, int], DatedMessage] = {}
+        """By author and feed: the last message."""
+        self._contradicted = False
+        self._unsettled = False
+        self._positions: list[Position] = []
+
+    @property
+    def positions(self) -> Sequence[Position]:
+        """The positions of all messages, in order; after `add` only once `settle` was called."""
+        return self._positions
+
+    def time(self, id_: bytes) -> int:
+        """Return the effective time of a message. Raises KeyError."""
+        return self._times[id_]
+
+    def add(self, message: DatedMessage) -> None:
+        """Add a message, which names none that is added later."""
+        last = self._last.get(message.sequence)
+        before = [self._times[id_] for id_ in message.previous if id_ in self._times]
+        overtaken = last is not None and last.seq > message.seq
+        if last is None or not overtaken:
+            self._last[message.sequence] = message
+            before += [] if last is None else [self._times[last.id]]
+        found = append_time(message.claimed_us, max(before, default=-1), contradicted=self._contradicted)
+        self._unsettled |= overtaken or not found.exact
+        self._messages[message.id], self._times[message.id] = message, found.order_us
+        insort(self._positions, (found.order_us, message.id))
+
+    def settle(self) -> bool:
+        """Compute all times anew if an added message may have changed those of others. Returns whether it did so."""
+        if not self._unsettled:
+            return False
+        self._times = order_times(self._messages.values())
+        self._contradicted = is_contradicted(self._messages.values(), self._times)
+        self._positions = sorted((time, id_) for id_, time in self._times.items())
+        self._unsettled = False
+        return True

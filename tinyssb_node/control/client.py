@@ -338,11 +338,34 @@ class DaemonClient:
         return self._list(requests.AuditGroup(group, network=self._network))
 
     def group_read(
-        self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
-    ) -> RowStream[group_rows.GroupSaidRow, rows.CountRow]:
-        """List the messages of a group between two positions: all of them, or at most *limit*, the first ones after
-        *after*, else the last ones."""
-        return self._list(requests.ReadGroup(group, after, before, limit, network=self._network))
+        self,
+        group: str,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        waiting: bool = False,
+    ) -> RowStream[group_rows.GroupSaidRow, group_rows.GroupReadRow]:
+        """List the messages of a group in their order between two positions: all of them, or at most *limit*, the first
+        ones after *after*, else the last ones. *waiting*: those that wait for predecessors instead, the latest arrivals
+        first."""
+        return self._list(
+            requests.ReadGroup(
+                group,
+                before_order=before,
+                after_order=after,
+                limit=limit,
+                waiting=waiting,
+                network=self._network,
+            )
+        )
+
+    def group_arrived(
+        self, group: str, after: int | None, limit: int | None = None
+    ) -> RowStream[group_rows.GroupSaidRow, group_rows.GroupReadRow]:
+        """List the messages of a group in order of arrival: those after the number *after*, the first *limit* and those
+        that came with the last of them; without *after* the last *limit*."""
+        return self._list(requests.ReadGroup(group, after, arrived=True, limit=limit, network=self._network))
 
     def import_packets(self, feed: str, packets: Iterable[bytes]) -> rows.ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""

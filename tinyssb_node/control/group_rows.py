@@ -59,7 +59,11 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     """Item of `group_read`: a message that counts."""
 
     group: str
-    place: int
+    place: int | None
+    order: str = ""
+    order_us: int | None = None
+    doubtful: bool = False
+    missing: tuple[str, ...] = ()
     unread: bool = False
     held: bool = False
     reply_to: str | None = None
@@ -68,6 +72,13 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     expected: int = 0
     said_us: int | None = None
     early: bool = False
+
+
+class GroupReadRow(ControlRow, frozen=True):
+    """Result of `group_read`."""
+
+    count: int
+    seen: str = ""
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):

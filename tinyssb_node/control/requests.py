@@ -32,6 +32,10 @@ Days = Annotated[
         ge=1, le=limits.ERASE_DAYS_MAX, description=f"takes a whole number from 1 to {limits.ERASE_DAYS_MAX}"
     ),
 ]
+ArrivalNumber = Annotated[
+    int,
+    Meta(ge=0, le=limits.SEQ_MAX, description=f"takes a whole number up to {limits.SEQ_MAX}"),
+]
 Number = Annotated[
     int,
     Meta(ge=1, le=limits.SEQ_MAX, description=f"takes a whole number from 1 to {limits.SEQ_MAX}"),
@@ -436,13 +440,16 @@ class AuditGroup(NetworkListing[group_rows.GroupAuditRow, rows.CountRow], frozen
     group: Text
 
 
-class ReadGroup(NetworkListing[group_rows.GroupSaidRow, rows.CountRow], frozen=True):
-    """The messages of a group that count, between two positions."""
+class ReadGroup(NetworkListing[group_rows.GroupSaidRow, group_rows.GroupReadRow], frozen=True):
+    """The messages of a group that count: between two positions, by arrival, or those that wait."""
 
     command = "group_read"
     group: Text
-    after: Number | None = None
-    before: Number | None = None
+    after: ArrivalNumber | None = None
+    arrived: Flag = False
+    before_order: Text | None = None
+    after_order: Text | None = None
+    waiting: Flag = False
     limit: Number | None = None
 
 

@@ -5,21 +5,24 @@ import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import Effect
 from tinyssb_node.content.files import File, serialize_file
+from tinyssb_node.content.time_order import Position, order_key, read_order_key
 from tinyssb_node.control import group_rows, requests, rows
 from tinyssb_node.control.requests import NetworkRequest
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.feedrows import published_row
+from tinyssb_node.daemon.group_timeline import ListedMessages, Timeline, listed_early
 from tinyssb_node.daemon.groupviews import (
-    Timeline,
     audit_row,
     broken_row,
     early_group_row,
+    early_last,
     early_row,
     early_shown_row,
     epoch_rows,
@@ -105,6 +108,11 @@ _REFUSALS: Final = {
 }
 """Message and next step for each reason to refuse."""
 
+
+_GroupRows = tuple[
+    ListedMessages, Callable[[Position], group_rows.GroupSaidRow], Iterable[group_rows.GroupSaidRow]
+]
+"""Messages of a group, the row of a position among them, and the messages that wait."""
 
 _COME_BACK: Final = "`tinyssb group return` takes part in it again, unless you were excluded since."
 
@@ -365,7 +373,7 @@ class GroupHandler:
         """Find the message of a group whose id begins with *digits*; *done*: what was done if there is none. Raises
         ProblemError."""
         timeline = self._timeline(place, groups, root)
-        found = [id_ for id_ in timeline.ids if digits and id_.hex().startswith(digits.lower())]
+        found = [id_ for id_ in timeline.group.tangle if digits and id_.hex().startswith(digits.lower())]
         if len(found) == 1:
             return found[0]
         told = digits[: limits.CONTROL_ID_MAX]
@@ -477,24 +485,42 @@ class GroupHandler:
             await client.send(broken_row(one, self._own, groups.reader.role_of(one.feed), came))
         return rows.CountRow(count=len(lines) + len(broken))
 
-    async def _read(self, request: requests.ReadGroup, client: ControlConnection) -> rows.CountRow:
+    async def _read(self, request: requests.ReadGroup, client: ControlConnection) -> group_rows.GroupReadRow:
+        before, after = _position(request.before_order), _position(request.after_order)
         place, root = await self._find_any(request)
-        after, before = request.after or 0, request.before or limits.SEQ_MAX
         groups = self._groups(self._node(place))
-        if groups.early.shows(root):
-            early = [one for one in groups.early.group(root).posts if after < one.place < before]
-            if request.limit is not None:
-                early = early[: request.limit] if after else early[max(0, len(early) - request.limit) :]
-            for post in early:
-                await client.send(early_row(root, post, self._own, self._came_us(place, groups)))
-            return rows.CountRow(count=len(early))
-        timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
-        page = timeline.page(first=after + 1, behind=before, limit=request.limit, forward=after > 0)
-        for number, (at, said) in enumerate(page, 1):
-            await client.send(said_row(timeline, at, said, self._own, came_us))
-            if number % limits.CONTROL_PAGE == 0:
+        early = groups.early.shows(root)
+        listed, row_of, waiting = (self._early_rows if early else self._rows)(place, groups, root)
+        rows, seen = waiting, None
+        if request.arrived or request.after is not None:
+            rows = map(row_of, listed.arrived(request.after, request.limit))
+            seen = listed.seen(request.after or 0)
+        elif not request.waiting:
+            rows = map(row_of, listed.page(before=before, after=after, limit=request.limit))
+        count = 0
+        for row in islice(rows, request.limit if request.waiting else None):
+            await client.send(row)
+            count += 1
+            if count % limits.CONTROL_PAGE == 0:
                 await asyncio.sleep(0)  # the node gets its turn between pages
-        return rows.CountRow(count=len(page))
+        return group_rows.GroupReadRow(count, "" if seen is None else order_key(*seen))
+
+    def _early_rows(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> _GroupRows:
+        posts = {said.id: said for said in groups.early.group(root).posts}
+        came_us = self._came_us(place, groups)
+        return (
+            listed_early(posts.values()),
+            lambda one: early_row(root, posts[MessageId(one[1])], one, self._own, came_us),
+            (),
+        )
+
+    def _rows(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> _GroupRows:
+        timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
+        return (
+            timeline.listed(),
+            lambda one: said_row(timeline, timeline.group.said(MessageId(one[1])), self._own, came_us),
+            (said_row(timeline, said, self._own, came_us) for said in timeline.waiting()),
+        )
 
     def _row_or_failed(
         self, place: NetworkStorage, groups: GroupManager, root: MessageId
@@ -511,10 +537,11 @@ class GroupHandler:
         view = held.group.view
         preferred = view.preference(self._own).epoch
         members = NOBODY if preferred is None else view[preferred].members - view[preferred].excluded
-        last = timeline.page(first=1, behind=limits.SEQ_MAX, limit=1, forward=False)
-        came_us = self._came_us(place, groups)
-        early = groups.early.group(root).posts if groups.early.shows(root) else ()
-        latest = said_row(timeline, *last[0], self._own, came_us) if last else None
+        early = None
+        if groups.early.shows(root):
+            early = early_last(groups, root, self._own, self._came_us(place, groups))
+        listed, row_of, _ = self._rows(place, groups, root)
+        latest = next(map(row_of, listed.arrived(None, 1)), None)
         return group_rows.GroupRow(
             group=root.hex(),
             group_id=held.group.group.hex(),
@@ -523,7 +550,7 @@ class GroupHandler:
             members=[person.hex() for person in sorted(members)],
             epochs=len(view.epochs),
             posts=timeline.posts,
-            last=early_row(root, early[-1], self._own, came_us) if early else latest,
+            last=early or latest,
             stopped=root in groups.problems,
             reviews=sum(not one.rejected for one in groups.reviews(root)),
             invitation=invitation_row(groups, root),
@@ -687,6 +714,19 @@ def _check_name(name: str) -> None:
             f"A group's name has 1 to {limits.GROUP_TEXT_MAX} bytes. Nothing was written.",
             "Choose a shorter one.",
         )
+
+
+def _position(text: str | None) -> Position | None:
+    """Return a position among the messages of a group. Raises BadRequestError."""
+    if text is None:
+        return None
+    position = read_order_key(text)
+    if position is None:
+        raise BadRequestError(
+            "This is not a position of a message.",
+            "Take it from a message's `order` (docs/formats/control.md).",
+        )
+    return position
 
 
 def _people(given: Iterable[str]) -> tuple[FeedId, ...]:

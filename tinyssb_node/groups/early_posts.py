@@ -9,7 +9,6 @@ added us was in the group is not known before the first messages and exclusions 
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -32,15 +31,6 @@ from tinyssb_node.replication.replica import Replica
 
 _UNKNOWN: Final = GroupId(bytes(GroupId.SIZE))
 """Placeholder of the group's id, which follows from its first message."""
-
-
-@dataclass(frozen=True, slots=True)
-class EarlyPost:
-    """A message of a group whose history is not here."""
-
-    place: int
-    """Its position from 1, in the order in which this node read them."""
-    said: OpenedGroupMessage
 
 
 class EarlyEpoch:
@@ -116,7 +106,9 @@ class EarlyEpoch:
             plain = self._opened(entry)
             message = None if plain is None else self._content(plain, author, first=entry.seq == 1)
             if message is not None:
-                yield OpenedGroupMessage(entry.id, author, FeedRole.EPOCH, self.given.key, message, entry.seq)
+                yield OpenedGroupMessage(
+                    entry.id, author, FeedRole.EPOCH, self.given.key, message, entry.seq, entry.arrival
+                )
 
     def _entries(self, feed: FeedId, last: int) -> Iterator[SealedEntry]:
         """Yield the new entries of a feed, up to the first that is not complete; of many only the last ones."""
@@ -169,10 +161,9 @@ class EarlyGroup:
     def __init__(self) -> None:
         self.epochs: dict[EpochKey, dict[FeedId, EarlyEpoch]] = {}
         """By key and the person who gave it: the epochs that we were added to."""
-        self.posts: deque[EarlyPost] = deque(maxlen=group_limits.EARLY_POSTS_MAX)
-        """The newest posts, in the order in which they were read."""
+        self.posts: deque[OpenedGroupMessage] = deque(maxlen=group_limits.EARLY_POSTS_MAX)
+        """The posts that were read last."""
         self._ids: set[MessageId] = set()
-        self._places = 0
 
     @property
     def all_epochs(self) -> list[EarlyEpoch]:
@@ -189,14 +180,13 @@ class EarlyGroup:
         """The people who added us, each once."""
         return [*dict.fromkeys(epoch.given.by for epoch in self.all_epochs)]
 
-    def take(self, found: Iterable[OpenedGroupMessage], came_us: Callable[[OpenedGroupMessage], int]) -> None:
+    def take(self, found: Iterable[OpenedGroupMessage]) -> None:
         """Add messages that were read at once."""
-        for said in sorted(found, key=lambda one: (came_us(one), one.author, one.seq)):
+        for said in sorted(found, key=lambda one: (one.arrival, one.author, one.seq)):
             if said.id not in self._ids:  # two people may have given us the same key
                 self._ids.add(said.id)
-                self._places += 1
-                self.posts.append(EarlyPost(self._places, said))
-        self._ids = {post.said.id for post in self.posts}
+                self.posts.append(said)
+        self._ids = {said.id for said in self.posts}
 
 
 class EarlyGroups:
@@ -270,7 +260,7 @@ class EarlyGroups:
             if given.by not in theirs:
                 theirs[given.by] = EarlyEpoch(root, given, self._reader, self._source)
             found += theirs[given.by].read_on(self._replica.frontier, known)
-        group.take(found, lambda said: self._reader.came_us(said) or 0)
+        group.take(found)
         return group
 
     # --- requests

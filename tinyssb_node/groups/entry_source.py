@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tinyssb_node.codec.dmx import first_prev
@@ -26,6 +26,8 @@ class SealedEntry:
     """Its type byte."""
     content: bytes
     """Its whole content."""
+    arrival: int = field(default=0, compare=False)
+    """Arrival number in the store of its last packet: when it was complete."""
 
 
 class SealedEntrySource(Protocol):
@@ -157,7 +159,7 @@ class StoreEntrySource:
         prev, layout = self._prev(entry), self._layout(entry)
         self._last[entry.feed] = entry.seq, entry.id
         if not layout.chunks:
-            return _sealed(entry, prev, layout.head)
+            return _sealed(entry, prev, layout.head, entry.arrival)
         self._chained = _Chained(entry, prev, layout, [])
         return None
 
@@ -169,7 +171,7 @@ class StoreEntrySource:
             if len(last.packets) < last.layout.chunks:
                 return None
             self._chained = None
-            return _sealed(last.entry, last.prev, reassemble(last.layout, last.packets))
+            return _sealed(last.entry, last.prev, reassemble(last.layout, last.packets), chunk.arrival)
         entry = self._store.entry(chunk.feed, chunk.seq)
         assert entry is not None, "a side chain hangs on an entry"
         return self._whole(entry) if chunk.chunk == self._layout(entry).chunks - 1 else None
@@ -180,8 +182,12 @@ class StoreEntrySource:
         return entry_layout(entry, self._dialect(entry.feed))
 
     def _whole(self, entry: StoredEntry) -> SealedEntry | None:
-        content = read_whole_content(self._store, entry, self._layout(entry))
-        return None if content is None else _sealed(entry, self._prev(entry), content)
+        layout = self._layout(entry)
+        content = read_whole_content(self._store, entry, layout)
+        if content is None:
+            return None
+        arrival = self._store.last_packet(entry.feed, entry.seq) if layout.chunks else entry.arrival
+        return _sealed(entry, self._prev(entry), content, arrival)
 
     def _prev(self, entry: StoredEntry) -> MessageId:
         if entry.seq == 1:
@@ -202,5 +208,5 @@ class StoreEntrySource:
         return dialect
 
 
-def _sealed(entry: StoredEntry, prev: MessageId, content: bytes) -> SealedEntry:
-    return SealedEntry(entry.feed, entry.seq, entry.id, prev, type_of(entry), content)
+def _sealed(entry: StoredEntry, prev: MessageId, content: bytes, arrival: int) -> SealedEntry:
+    return SealedEntry(entry.feed, entry.seq, entry.id, prev, type_of(entry), content, arrival)

@@ -211,6 +211,8 @@ class OpenedGroupMessage:
     message: GroupMessage
     seq: int = 0
     """Its number in its feed."""
+    arrival: int = field(default=0, compare=False)
+    """Arrival number in the store of its last packet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -668,7 +668,13 @@ class GroupReader:
             self._wait((entry.feed, entry.seq), [root])
         elif entry.id not in readable.group:
             said = OpenedGroupMessage(
-                entry.id, assignment.member, assignment.role, assignment.key, message, entry.seq
+                entry.id,
+                assignment.member,
+                assignment.role,
+                assignment.key,
+                message,
+                entry.seq,
+                entry.arrival,
             )
             readable.add(said)
             self._events.append(GroupMessageRead(root, said))

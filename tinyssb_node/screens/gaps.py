@@ -8,8 +8,8 @@ from heapq import merge
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tinyssb_node.catalog.rows import MessageRow, order_key, read_order_key
-from tinyssb_node.content.time_order import claim_of
+from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.content.time_order import claim_of, order_key, read_order_key
 from tinyssb_node.ids import FeedId, MessageId
 
 if TYPE_CHECKING:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, order_key, read_order_key
-from tinyssb_node.content.limits import CLAIM_TOLERANCE_US
-from tinyssb_node.content.time_order import claim_of
+from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, UnreadMessages, is_news
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
         GroupSaidRow,
     )
     from tinyssb_node.control.rows import GroupInvitationRow
+    from tinyssb_node.screens.gaps import ShownMessage
     from tinyssb_node.screens.people import DisplayNames
 
 SHORT_GROUP: Final = 8
@@ -89,7 +88,7 @@ MUTED: Final = "muted"
 HELD: Final = " (in a fork that is held until you decide)"
 """Mark of a message in a fork by people who had been excluded: see ``tinyssb group review``."""
 EARLY: Final = " (not checked yet)"
-"""Mark of a message of a group whose history is not here: see `arriving_in_words`."""
+"""Mark of a message of a group whose history is not here (see `arriving_in_words`), or that waits for others."""
 NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
 """Mark of our own message that others do not fetch."""
 
@@ -140,11 +139,6 @@ def invitation_commands(group: str) -> str:
     return f"`tinyssb group accept {group[:SHORT_GROUP]}` / `tinyssb group decline {group[:SHORT_GROUP]}`"
 
 
-def is_group(conversation: str) -> bool:
-    """Return whether a conversation's name is that of a group: private conversations have 16 digits."""
-    return len(conversation) == 2 * MessageId.SIZE
-
-
 def called(name: str | None, group: str) -> str:
     """Return a group's name, safe and bounded, with the beginning of its id: several groups may share a name."""
     return f"{one_line(name or 'group', limits.TITLE_CELLS)} {group[:SHORT_GROUP]}"
@@ -182,11 +176,13 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
 
 @dataclass(frozen=True, slots=True)
 class GroupNotes:
-    """Sentences that stand below the messages of a group; empty: nothing is to be said."""
+    """The notes that stand below the messages of a group."""
 
+    group: str
+    """The group's id."""
     closed: str
-    """Why the user cannot write there."""
-    lacking: str
+    """Why the user cannot write there; empty: they can."""
+    lacking: int
     """How many messages are missing."""
 
 
@@ -195,53 +191,82 @@ def notes_below(client: DaemonClient, group: str) -> GroupNotes:
     listing = client.group_show(group)
     for _ in listing:
         pass
-    note = NOTES.get(listing.result.state, listing.result.state)
+    shown = listing.result
+    note = NOTES.get(shown.state, shown.state)
     closed = f"You cannot write to this group: {note}." if note else ""
-    return GroupNotes(closed, lacking_in_words(listing.result.lacking))
+    return GroupNotes(shown.group, closed, shown.lacking)
 
 
-def lacking_in_words(count: int) -> str:
-    """Return that *count* messages of a group are missing; empty for none. Their authors are not known, since a message
-    names others by id; and a message has no place before those that it names are here."""
-    if not count:
+def lacking_in_words(count: int, shown: Sequence[ShownMessage] = ()) -> str:
+    """Return that of *count* missing messages of a group some have no place among those *shown*; empty for none. The
+    authors of these are not known, since a message names others by id; and a message of a person of whom it is not
+    known whether they are a member is shown only once those that it names are here."""
+    count -= sum(one.gap.count for one in shown if one.gap is not None)
+    if count <= 0:
         return ""
     if count == 1:
         return "1 message is missing here, or not readable for you; what follows it is not shown yet"
     return f"{count:,} messages are missing here, or not readable for you; what follows them is not shown yet"
 
 
-def messages(
-    client: DaemonClient,
-    group: str,
-    names: DisplayNames,
-    *,
-    after: int | None = None,
-    before: str | None = None,
-    limit: int | None = None,
-) -> list[GroupMessageView]:
-    """Return the messages of a group after the place *after* and before the position *before* (`MessageRow.order`):
-    all, or at most *limit*, the first after *after*, else the last. Raises as the client does."""
-    until = None
-    if before is not None:
-        place, id_ = read_order_key(before) or (0, b"")
-        until = place + (len(id_) > MessageId.SIZE)
-    rows = client.group_read(group, after=after or None, before=until, limit=limit)
-    return [message_row(row, names) for row in rows]
+@dataclass(frozen=True, slots=True)
+class GroupMessageQueries:
+    """The ``ConversationQueries`` of private groups, by their ids or names. Each raises as the client does."""
+
+    client: DaemonClient
+    names: DisplayNames
+
+    def messages(
+        self,
+        conversation: str,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[GroupMessageView]:
+        """Return messages in their order: the last *limit*, or those before or the first after a position."""
+        return self._rows(self.client.group_read(conversation, before=before, after=after, limit=limit))
+
+    def arrived(self, conversation: str, after: int, limit: int | None = None) -> list[GroupMessageView]:
+        """Return those that arrived since the number *after*, in order of arrival, the first *limit* and those that
+        came with the last of them."""
+        return self._rows(self.client.group_arrived(conversation, after, limit))
+
+    def latest_arrivals(self, conversation: str, limit: int) -> list[GroupMessageView]:
+        """Return the *limit* messages that arrived last, in their order."""
+        rows = self._rows(self.client.group_arrived(conversation, None, limit))
+        return sorted(rows, key=lambda row: row.order)
+
+    def unread(self, conversation: str, after: int, limit: int) -> UnreadMessages:
+        """Return the messages of others that arrived since the number *after*, counted up to *limit*; without changes
+        of the group."""
+        listing = self.client.group_arrived(conversation, after)
+        rows = [row for row in self._rows(listing) if is_news(row)]
+        older = sum(row.order < listing.result.seen for row in rows[:limit])
+        return UnreadMessages(min(len(rows), limit), older, rows[-1] if rows else None)
+
+    def waiting(self, conversation: str, limit: int = 50) -> list[GroupMessageView]:
+        """Return messages that wait for predecessors, the latest arrivals first."""
+        return self._rows(self.client.group_read(conversation, waiting=True, limit=limit))
+
+    def _rows(self, rows: Iterable[GroupSaidRow]) -> list[GroupMessageView]:
+        return [message_row(row, self.names) for row in rows]
 
 
 def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
     """Return a message of a group as a message of the catalog. Changes of the group get a kind that no text has."""
     feed = FeedId.from_hex(row.feed)
     kind, text = MessageKind.TEXT, row.text or ""
+    unchecked = row.early or row.place is None
     if row.file is not None:
         # As the catalog describes public files.
         about = {"name": row.file.name, "type": row.file.type, "size": row.file.size}
-        mark = EARLY if row.early else NOBODY_READS if row.unread else ""
+        mark = EARLY if unchecked else NOBODY_READS if row.unread else ""
         note = {"note": mark} if mark else {}
         kind, text = MessageKind.FILE, json.dumps({**about, **note}, ensure_ascii=False)
     elif row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
-    if row.early and kind is not MessageKind.FILE:
+    if unchecked and kind is not MessageKind.FILE:
         text += EARLY
     if row.held and kind is not MessageKind.FILE:
         text += HELD
@@ -258,8 +283,8 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         arrival=0,
         committed_us=came_us,
         said_us=row.said_us,
-        order_us=claim_of(row.said_us),
-        doubtful=row.said_us is not None and row.said_us > came_us + CLAIM_TOLERANCE_US,
+        order_us=row.order_us,
+        doubtful=row.doubtful,
         origin=Origin.OWN if row.own else Origin.PEER,
         own=row.own,
         kind=kind,
@@ -267,7 +292,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         tangle=MessageId.from_hex(row.group),
         previous=tuple(map(MessageId.from_hex, row.previous)) if reply_to is None else (reply_to,),
         placed=row.place,
-        missing=(),
+        missing=tuple(map(MessageId.from_hex, row.missing)),
         text=text,
         cut=False,
         voice_size=0,
@@ -275,7 +300,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         chunks=0,
         chunks_held=0,
         private=True,
-        order=order_key(row.place, bytes.fromhex(row.id)),
+        order=row.order,
         reply_to=reply_to,
         holders=tuple(map(FeedId.from_hex, row.holders)),
         expected=row.expected,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens.chatlines import displayed_text, local_minute, mark_of, other_times
-from tinyssb_node.screens.group_conversations import GroupMessageView, messages
+from tinyssb_node.screens.group_conversations import GroupMessageQueries, GroupMessageView
 from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ThreadMessage:
 
 def thread_of(rows: Sequence[GroupMessageView], id_: MessageId) -> list[ThreadMessage]:
     """Return the thread that a message of a group is in: the first message that was not an answer, then all answers,
-    each below the message that it answers and in the order of their places. Empty if the message is not in *rows*."""
+    each below the message that it answers and in their order. Empty if the message is not in *rows*."""
     by_id = {row.id: row for row in rows}
     if id_ not in by_id:
         return []
@@ -58,7 +58,7 @@ def thread_of(rows: Sequence[GroupMessageView], id_: MessageId) -> list[ThreadMe
 def read_thread(client: DaemonClient, group: str, digits: str, names: DisplayNames) -> list[ThreadMessage]:
     """Return the thread of the message of a group whose id begins with *digits*. Raises ProblemError, and as the client
     does."""
-    rows = messages(client, group, names)
+    rows = GroupMessageQueries(client, names).messages(group)
     found = [row.id for row in rows if digits and row.id.hex().startswith(digits.lower())]
     if len(found) == 1:
         return thread_of(rows, found[0])

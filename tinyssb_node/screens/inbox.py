@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, is_news
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.group_conversations import GroupConversation, called
 
@@ -34,34 +34,21 @@ def inbox(
     """Return those of *conversations* and *groups* with unread messages, the latest arrival first. Groups that are
     muted are left out. Raises CatalogFailedError, and as the client does."""
     marks = node.read_marks()
-    found = [_row(node, row, marks.get(row.name, 0)) for row in conversations]
-    found += [_group_row(node, row, marks.get(row.name, 0)) for row in groups if not row.muted]
-    rows = [row for row in found if row is not None]
-    return sorted(rows, key=lambda row: -row.latest.committed_us)
+    heard = [*conversations, *(row for row in groups if not row.muted)]
+    found = (_row(node, row, marks.get(row.name, 0)) for row in heard)
+    return sorted((row for row in found if row is not None), key=lambda row: -row.latest.committed_us)
 
 
 def _row(node: NodeSession, row: ConversationRow, mark: int) -> InboxRow | None:
     if not _is_ahead(row, mark):
         return None
-    unread = node.catalog.unread(row.name, mark, limits.UNREAD_MAX)
+    unread = node.queries(row.name).unread(row.name, mark, limits.UNREAD_MAX)
     return InboxRow(row, unread.count, unread.older, unread.latest) if unread.latest is not None else None
-
-
-def _group_row(node: NodeSession, row: GroupConversation, mark: int) -> InboxRow | None:
-    if not _is_ahead(row, mark):
-        return None
-    rows = [one for one in node.group_messages(row.name, after=mark) if is_news(one)]
-    return InboxRow(row, min(len(rows), limits.UNREAD_MAX), 0, rows[-1]) if rows else None
 
 
 def _is_ahead(row: ConversationRow, mark: int) -> bool:
     """Return whether something arrived in a conversation behind *mark*."""
     return row.last is not None and (row.last.placed or 0) > mark
-
-
-def is_news(row: MessageRow) -> bool:
-    """Return whether a message is by another person, and no change of a group."""
-    return not row.own and row.kind is not MessageKind.HAPPENING
 
 
 def latest_places(conversations: Iterable[ConversationRow]) -> dict[str, int]:
@@ -85,10 +72,7 @@ def conversation_arrivals(
 ) -> Iterator[tuple[ConversationRow, MessageRow]]:
     """Yield those of public and private conversations, which need no daemon. Raises CatalogFailedError."""
     for row in node.catalog.conversations():
-        mark = seen.get(row.name, 0)
-        if _is_ahead(row, mark):
-            found = node.catalog.arrived(row.name, mark, limits.CHAT_LAST_MAX)
-            yield from ((row, one) for one in found if is_news(one))
+        yield from _arrivals(node, row, seen)
 
 
 def group_arrivals(
@@ -96,9 +80,17 @@ def group_arrivals(
 ) -> Iterator[tuple[ConversationRow, MessageRow]]:
     """Yield those of groups that are not muted; none without a daemon. Raises as the client does."""
     for group in node.groups() or ():
-        mark = seen.get(group.name, 0)
-        if not group.muted and _is_ahead(group, mark):
-            yield from ((group, one) for one in node.group_messages(group.name, after=mark) if is_news(one))
+        if not group.muted:
+            yield from _arrivals(node, group, seen)
+
+
+def _arrivals(
+    node: NodeSession, row: ConversationRow, seen: Mapping[str, int]
+) -> Iterator[tuple[ConversationRow, MessageRow]]:
+    mark = seen.get(row.name, 0)
+    if _is_ahead(row, mark):
+        found = node.queries(row.name).arrived(row.name, mark, limits.CHAT_LAST_MAX)
+        yield from ((row, one) for one in found if is_news(one))
 
 
 def mark_of_place(row: ConversationRow, names: DisplayNames) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow, is_group
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, MessageId
 from tinyssb_node.limits import CONTENT_PUBLISH_MAX
@@ -28,12 +28,13 @@ from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
+    from tinyssb_node.catalog.queries import ConversationQueries
     from tinyssb_node.content.board import KanbanBoard, Operation
     from tinyssb_node.content.chat import Message
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupWrittenRow
     from tinyssb_node.control.rows import FollowedRow, PublishedRow, ReceiptRow
-    from tinyssb_node.screens.group_conversations import GroupConversation, GroupMessageView
+    from tinyssb_node.screens.group_conversations import GroupConversation
 
 
 class NodeSession:
@@ -219,7 +220,6 @@ class NodeSession:
         Raises ProblemError, UnencodableMessageError, and as
         ``DaemonClient.publish`` does.
         """
-        from tinyssb_node.screens.group_conversations import is_group
 
         if is_group(conversation):
             answered = None if reply_to is None else reply_to.hex()
@@ -288,7 +288,6 @@ class NodeSession:
     ) -> int:
         """Return the packets that a post would take. *recipients*: as for ``say_private``; *group*: the name or digits
         of a group. Raises as ``say`` does."""
-        from tinyssb_node.screens.group_conversations import is_group
 
         named = group if group is not None else conversation if is_group(conversation) else None
         if named is not None:
@@ -364,13 +363,14 @@ class NodeSession:
             self.hang_up()
             return None
 
-    def group_messages(
-        self, group: str, *, after: int | None = None, before: str | None = None, limit: int | None = None
-    ) -> list[GroupMessageView]:
-        """Return the messages of a private group; see ``group_conversations.messages``. Raises as the client does."""
-        from tinyssb_node.screens.group_conversations import messages
+    def queries(self, conversation: str) -> ConversationQueries:
+        """Return the queries of a conversation's messages: the catalog's, or those of a private group, which raise as
+        the client does."""
+        if is_group(conversation):
+            from tinyssb_node.screens.group_conversations import GroupMessageQueries
 
-        return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
+            return GroupMessageQueries(self.client, self.names())
+        return self.catalog
 
     def search(self, words: str, limit: int) -> tuple[list[MessageRow], bool]:
         """Return messages with all these words, the best of the catalog and then the latest of groups, at most *limit*
@@ -382,17 +382,16 @@ class NodeSession:
         """Return messages of private groups with all these words, or longer ones that begin so, the latest first; None:
         no daemon that reads them runs. They are compared here and are in no index: their texts may be erased later."""
         from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
-        from tinyssb_node.screens.group_conversations import messages
+        from tinyssb_node.screens.group_conversations import GroupMessageQueries
         from tinyssb_node.screens.word_search import WordSearch
 
         search, names, found = WordSearch(words), self.names(), list[MessageRow]()
         try:
+            queries = GroupMessageQueries(self.client, names)
             for group in [
                 one for one in self.client.group_list() if one.state not in {"invited", "declined"}
             ]:
-                found += [
-                    row for row in messages(self.client, group.group, names) if search.matches(row, names)
-                ]
+                found += [row for row in queries.messages(group.group) if search.matches(row, names)]
         except (DaemonError, DaemonUnreachableError):
             self.hang_up()
             return None

@@ -227,6 +227,13 @@ class MemoryStore:
             found.append(packet)
         return found
 
+    def last_packet(self, feed: FeedId, seq: int) -> int:
+        """Return the arrival number of the last packet of an entry and its side chain; 0: it is not stored."""
+        arrival, chunk = self._entries.rows.get((feed, seq), 0), 0
+        while (later := self._chunks.rows.get((feed, seq, chunk))) is not None:
+            arrival, chunk = max(arrival, later), chunk + 1
+        return arrival
+
     def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
         """Return the positions of stored entries with this DMX, in order of arrival."""
         found = (self._entry(arrival) for arrival in self._entries_by_dmx.rows.get(dmx, ()))

@@ -232,6 +232,10 @@ class Store(Protocol):
         """Return up to *limit* packets of a side chain from number *first* on, in order."""
         ...
 
+    def last_packet(self, feed: FeedId, seq: int) -> int:
+        """Return the arrival number of the last packet of an entry and its side chain; 0: it is not stored."""
+        ...
+
     def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
         """Return the positions of stored entries with this DMX (7 bytes; more than one only by chance or design)."""
         ...

@@ -348,6 +348,15 @@ class SqliteStore:
         )
         return [packet for (packet,) in self._select(sql, (known.number, seq, first, first + limit))]
 
+    def last_packet(self, feed: FeedId, seq: int) -> int:
+        """Return the arrival number of the last packet of an entry and its side chain; 0: it is not stored."""
+        entry = self.entry(feed, seq)
+        if entry is None:
+            return 0
+        sql = "SELECT arrival FROM chunks WHERE feed = ? AND seq = ? ORDER BY chunk DESC LIMIT 1"
+        rows = self._select(sql, (self._feeds[feed].number, seq))
+        return max(entry.arrival, *(int(arrival) for (arrival,) in rows), 0)
+
     def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
         """Return the positions of stored entries with this DMX, in order of arrival."""
         sql = "SELECT feed, seq FROM entries WHERE dmx = ? ORDER BY arrival"

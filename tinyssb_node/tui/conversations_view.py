@@ -12,19 +12,13 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import OptionList, TextArea
 
-from tinyssb_node.catalog.rows import (
-    PUBLIC,
-    ConversationRow,
-    MessageKind,
-    MessageRow,
-    PersonRow,
-    right_behind,
-)
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow, is_group
+from tinyssb_node.content.time_order import right_behind
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.arriving_words import arriving_in_words
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.gaps import gap_in_words
-from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group, lacking_in_words
+from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, lacking_in_words
 from tinyssb_node.screens.holders_text import last_of_each
 from tinyssb_node.screens.inbox import latest_places
 from tinyssb_node.screens.people import DisplayNames
@@ -189,7 +183,7 @@ class ConversationsView(ScreenView):
         alerts = [room.alert for room in sight.groups if room.alert and room.name == sight.asked.conversation]
         notes += [f"{alert}: press o" for alert in alerts]
         lacking = [room.lacking for room in sight.groups if room.name == sight.asked.conversation]
-        notes += [lacking_in_words(count) for count in lacking if count]
+        notes += filter(None, (lacking_in_words(count, sight.shown) for count in lacking))
         notes += [MUTED for room in sight.groups if room.muted and room.name == sight.asked.conversation]
         if sight.asked.before is not None or sight.asked.after is not None:
             notes.append("earlier messages: End shows the latest")

@@ -10,13 +10,13 @@ from typing import Final
 
 from textual.content import Content
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow, is_group
 from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.chatlines import displayed_text, is_answer, mark_of, other_times
 from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
-from tinyssb_node.screens.group_conversations import GroupConversation, called, is_group
+from tinyssb_node.screens.group_conversations import GroupConversation, called
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrapped

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from tinyssb_node.catalog.rows import ConversationRow
+from tinyssb_node.catalog.rows import ConversationRow, is_news
 from tinyssb_node.screens.group_conversations import GroupConversation
-from tinyssb_node.screens.inbox import is_news, latest_places
+from tinyssb_node.screens.inbox import latest_places
 
 _TITLE: Final = "tinySSB"
 

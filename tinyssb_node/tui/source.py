@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow, read_order_key
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow, is_group
 from tinyssb_node.content.files import File
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
@@ -18,8 +18,7 @@ from tinyssb_node.screens import group_files
 from tinyssb_node.screens.conversation_files import ConversationFileDraft, save_file_of
 from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
-from tinyssb_node.screens.group_conversations import held_in_words, is_group, rooms
-from tinyssb_node.screens.group_conversations import messages as group_messages
+from tinyssb_node.screens.group_conversations import GroupMessageQueries, held_in_words, rooms
 from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread, thread_lines
@@ -45,11 +44,15 @@ def _now_us() -> int:
 def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
     """Return *sight* with the current state of the catalog."""
     asked, catalog = sight.asked, talk.catalog
-    messages: Sequence[MessageRow] = sight.messages
+    messages, waiting, older = sight.messages, sight.waiting, sight.older
+    marks = talk.read_marks()
     if not is_group(asked.conversation):
         messages = catalog.messages(
             asked.conversation, before=asked.before, after=asked.after, limit=limits.MESSAGES_MAX
         )
+        waiting = catalog.waiting(asked.conversation, WAITING_MAX)
+        mark = marks.get(asked.conversation)
+        older = 0 if mark is None else catalog.unread(asked.conversation, mark, limits.MESSAGES_MAX).older
     here = {row.id for row in messages}
     referred = {
         id_: found
@@ -58,10 +61,6 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
         if id_ not in here and (found := catalog.message(id_)) is not None
     }
     people = catalog.people()
-    marks = talk.read_marks()
-    older = 0
-    if not is_group(asked.conversation) and asked.conversation in marks:
-        older = catalog.unread(asked.conversation, marks[asked.conversation], limits.MESSAGES_MAX).older
     return dataclasses.replace(
         sight,
         fault=None,
@@ -70,7 +69,7 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
         conversations=catalog.conversations()[:_ROWS_MAX],
         messages=messages,
         referred=referred,
-        waiting=catalog.waiting(asked.conversation, WAITING_MAX),
+        waiting=waiting,
         arriving=catalog.arriving(),
         people=people[:_ROWS_MAX],
         hidden_people=max(len(people) - _ROWS_MAX, 0),
@@ -195,25 +194,31 @@ class NodeScreenSource:
 
     def _grouped(self, client: DaemonClient, sight: ScreenState) -> ScreenState:
         """Return *sight* with the groups, and the messages of an open one."""
-        asked, messages = sight.asked, sight.messages
+        asked = sight.asked
         try:
             groups = rooms(client, sight.names)[:_ROWS_MAX]
             if is_group(asked.conversation):
-                after = read_order_key(asked.after or "")
-                messages = group_messages(
-                    client,
-                    asked.conversation,
-                    sight.names,
-                    before=asked.before,
-                    after=None if asked.before is not None or after is None else after[0],
-                    limit=limits.MESSAGES_MAX,
-                )
+                sight = self._open_group(client, sight)
         except DaemonError:
             # An older daemon lacks this request; its other answers are still shown.
             return sight
-        words = {row.id: held_in_words(row, sight.names) for row in messages}
+        words = {row.id: held_in_words(row, sight.names) for row in sight.messages}
         held = {id_: text for id_, text in words.items() if text is not None}
-        return dataclasses.replace(sight, groups=groups, messages=messages, holders={**sight.holders, **held})
+        return dataclasses.replace(sight, groups=groups, holders={**sight.holders, **held})
+
+    def _open_group(self, client: DaemonClient, sight: ScreenState) -> ScreenState:
+        """Return *sight* with the messages of the open group. Raises as the client does."""
+        asked, queries = sight.asked, GroupMessageQueries(client, sight.names)
+        mark = (sight.read or {}).get(asked.conversation)
+        unread = None if mark is None else queries.unread(asked.conversation, mark, limits.MESSAGES_MAX)
+        return dataclasses.replace(
+            sight,
+            messages=queries.messages(
+                asked.conversation, before=asked.before, after=asked.after, limit=limits.MESSAGES_MAX
+            ),
+            waiting=queries.waiting(asked.conversation, WAITING_MAX),
+            older=0 if unread is None else unread.older,
+        )
 
     def _hang_up(self) -> None:
         if self._client is not None:

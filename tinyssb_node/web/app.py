@@ -19,9 +19,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from tinyssb_node.catalog.rows import PUBLIC, read_order_key
+from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.files import File, FileNameError, serialize_file
 from tinyssb_node.content.limits import CIRCLE_MAX, FILE_NAME_MAX, FILE_TYPE_MAX
+from tinyssb_node.content.time_order import read_order_key
 from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId

@@ -5,7 +5,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tinyssb_node.catalog.rows import ArrivingRow, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import (
+    ArrivingRow,
+    ConversationRow,
+    MessageKind,
+    MessageRow,
+    PersonRow,
+    is_group,
+)
 from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
@@ -21,7 +28,6 @@ from tinyssb_node.screens.group_conversations import (
     called,
     held_in_words,
     invited_in_words,
-    is_group,
 )
 from tinyssb_node.screens.group_details import (
     access_of,

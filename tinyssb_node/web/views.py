@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, is_group, is_news
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
@@ -13,11 +13,11 @@ from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.gaps import gap_in_words, in_place
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
-from tinyssb_node.screens.group_conversations import is_group, lacking_in_words
+from tinyssb_node.screens.group_conversations import GroupConversation, lacking_in_words
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
-from tinyssb_node.screens.limits import POST_PACKETS_MAX, WAITING_MAX
+from tinyssb_node.screens.limits import POST_PACKETS_MAX, UNREAD_MAX, WAITING_MAX
 from tinyssb_node.screens.readings import series_of
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
@@ -112,58 +112,60 @@ def messages(node: NodeSession, conversation: str, *, before: str | None, limit:
 
     Raises PageNotFoundError.
     """
-    if is_group(conversation):
-        return _group_messages(node, conversation, before, limit)
-    catalog = node.catalog
-    found = catalog.conversation(conversation)
-    if found is None:
-        raise PageNotFoundError(
-            "This conversation does not exist here.", "Choose one from the list of conversations."
-        )
-    known = people_of(node)
+    found = _conversation(node, conversation)
+    known, queries = people_of(node), node.queries(conversation)
     # One more than is shown: it tells whether there are more, and what stands above the first one.
-    rows = list(catalog.messages(conversation, before=before, limit=limit + 1))
+    rows = list(queries.messages(conversation, before=before, limit=limit + 1))
     more = len(rows) > limit
     above = rows.pop(0) if more else None
-    waiting = catalog.waiting(conversation, WAITING_MAX) if before is None else ()
+    waiting = queries.waiting(conversation, WAITING_MAX) if before is None else ()
+    shown = in_place(rows, waiting)
     # Nobody knows of something incomplete to which conversation it belongs.
-    arriving = catalog.arriving() if before is None and conversation == PUBLIC else ()
+    arriving = node.catalog.arriving() if before is None and conversation == PUBLIC else ()
+    lacking = found.lacking if isinstance(found, GroupConversation) and before is None else 0
     return {
         **conversation_shape(found, known),
         "rows": _with_quotes(node, rows, known, above),
         "more": more,
+        "older": _older(node, conversation) if before is None else [],
         "arriving": [arriving_shape(row, known) for row in arriving],
+        "lacking": lacking_in_words(lacking, shown),
         "waiting": [
             {
                 **message_shape(one.row, known),
                 "order": one.position,
                 "gap": None if one.gap is None else gap_in_words(one.gap, known.names),
             }
-            for one in in_place(rows, waiting)
+            for one in shown
             if one.row.placed is None and not known.blocked(one.row.feed)
         ],
     }
 
 
-def _group_messages(node: NodeSession, group: str, before: str | None, limit: int) -> Shape:
-    """Return the same of a private group, where waiting messages are not known."""
-    found = next((room for room in node.groups() or () if room.name == group), None)
+def _conversation(node: NodeSession, name: str) -> ConversationRow:
+    """Return a conversation, or a group. Raises PageNotFoundError."""
+    found: ConversationRow | None
+    if is_group(name):
+        found = next((room for room in node.groups() or () if room.name == name), None)
+        what = "This group does not exist here, or the node's daemon is not running."
+    else:
+        found, what = node.catalog.conversation(name), "This conversation does not exist here."
     if found is None:
-        raise PageNotFoundError(
-            "This group does not exist here, or the node's daemon is not running.",
-            "Choose one from the list of conversations.",
-        )
-    known = people_of(node)
-    rows = list(node.group_messages(group, before=before, limit=limit + 1))
-    more = len(rows) > limit
-    above = rows.pop(0) if more else None
-    return {
-        **conversation_shape(found, known),
-        "rows": _with_quotes(node, rows, known, above),
-        "more": more,
-        "waiting": [],
-        "lacking": lacking_in_words(found.lacking) if before is None else "",
-    }
+        raise PageNotFoundError(what, "Choose one from the list of conversations.")
+    return found
+
+
+def _older(node: NodeSession, conversation: str) -> list[Shape]:
+    """Return the unread messages that come before messages that the user has seen."""
+    mark, queries = node.read_marks().get(conversation, 0), node.queries(conversation)
+    count = queries.unread(conversation, mark, UNREAD_MAX).older if mark else 0
+    if not count:
+        return []
+    rows = [row for row in queries.arrived(conversation, mark, UNREAD_MAX) if is_news(row)]
+    # What comes before a message comes before all that come after it.
+    return [
+        {"id": row.id.hex(), "order": row.order} for row in sorted(rows, key=lambda row: row.order)[:count]
+    ]
 
 
 def thread(node: NodeSession, group: str, message: str) -> Shape:

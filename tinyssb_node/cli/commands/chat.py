@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
+from tinyssb_node.cli.chatlisting import lacking_line, latest_arrival, print_now, show_latest, show_message
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
-from tinyssb_node.screens.gaps import MessageGap, in_place
 from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -24,11 +24,11 @@ from tinyssb_node.screens.options import (
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import MAIN_IDENTITY
 
 if TYPE_CHECKING:
+    from tinyssb_node.screens.group_conversations import GroupNotes
     from tinyssb_node.screens.talkjson import JsonLines
 # Reading must be quick: what only groups, lists and --json need is imported where they begin.
 
@@ -99,112 +99,53 @@ def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
 
 def read(arguments: argparse.Namespace) -> int:
     """Show the latest messages and, with --follow, those that come."""
-    if arguments.group is not None:
-        return _read_group(arguments)
+    _refuse_beside_group(arguments)
     with open_node(arguments) as talk:
         names = talk.names()
         people = [names.find(text).feed for text in arguments.people or ()]
-        where = talk.conversation_with(people) if people else PUBLIC
-        last = min(arguments.last, limits.CHAT_LAST_MAX)
-        rows: Sequence[MessageRow] = []
-        if where is not None and arguments.arrived is not None:
-            rows = talk.catalog.latest_arrivals(where, min(arguments.arrived, limits.CHAT_LAST_MAX))
-        elif where is not None:
-            rows = talk.catalog.messages(where, limit=last)
-        waiting = [] if where is None else talk.catalog.waiting(where, limit=limits.WAITING_MAX)
-        lines = _lines(arguments, names, [*rows, *waiting], lambda: held_by(talk, names, rows))
+        notes = None if arguments.group is None else _notes_below(talk, arguments.group)
+        where: str | None = PUBLIC
+        if notes is not None:
+            where = notes.group
+        elif people:
+            where = talk.conversation_with(people)
         if people and not arguments.json:
             print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
-        if not rows and not waiting and not arguments.json:
-            print("There are no messages yet. Write one: tinyssb chat say TEXT")
-        footer = "" if arguments.json or where is None else _note_read(talk, where, rows, lines)
-        for one in in_place(rows, waiting):
-            _show(lines, one.row, one.gap)
-        if not arguments.json:
-            _print_below(talk, names, where, [*rows, *waiting], footer)
-        if arguments.follow:
+        lines = show_latest(talk, where, notes, arguments.last, arguments.arrived, as_json=arguments.json)
+        if arguments.follow and notes is not None:
+            _follow_group(talk, notes, lines)
+        elif arguments.follow:
             _follow(talk, where, people, lines)
     return 0
 
 
-def _note_read(
-    talk: NodeSession, where: str, rows: Sequence[MessageRow], lines: ChatFormatter | JsonLines
-) -> str:
-    """Mark a conversation as read, and in *lines* those of *rows* that arrived since and come before seen ones. Return
-    a line about others like these, which are not among *rows*; empty: there are none."""
-    mark = talk.read_marks().get(where, 0)
-    unread = talk.catalog.unread(where, mark, limits.UNREAD_MAX)
-    seen = max((row.order for row in rows if (row.placed or 0) <= mark), default="")
-    late = [row.id for row in rows if (row.placed or 0) > mark and row.order < seen and not row.own]
-    if isinstance(lines, ChatFormatter):
-        lines.mark_late(late)
-    talk.mark_read({where: _arrivals(talk, where)})
-    hidden = unread.older - len(late)
-    if not mark or hidden <= 0:
-        return ""
-    were = "message has" if hidden == 1 else "messages have"
-    return f"{hidden:,} older {were} arrived since you last looked. To see them: add --arrived {unread.count}"
+def _notes_below(talk: NodeSession, group: str) -> GroupNotes:
+    from tinyssb_node.screens.group_conversations import notes_below
+
+    return notes_below(talk.client, group)
 
 
-def _print_below(
-    talk: NodeSession, names: DisplayNames, where: str | None, rows: Sequence[MessageRow], footer: str
-) -> None:
-    """Print what belongs below the messages *rows* of a conversation: the *footer*, what arrives, and forks."""
-    if footer:
-        print(footer)
-    # Nobody knows of something incomplete to which conversation it belongs.
-    if where == PUBLIC and (arriving := talk.catalog.arriving()):
-        from tinyssb_node.screens.arriving_words import arriving_in_words
-
-        for row in arriving:
-            print(f"arriving: {arriving_in_words(row, names)}")
-    _print_forks(talk, names, rows)
-
-
-def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> None:
-    """Name the authors of *rows* whose feeds are forked."""
-    forked = talk.catalog.forked()
-    for feed in sorted({row.feed for row in rows} & forked.keys()):
-        whose = "Your feed" if names.is_own(feed) else f"The feed of {names.shown(feed)}"
-        print(
-            f"{whose} is forked at entry {forked[feed]}, and nothing new of it is accepted: see `tinyssb forks`."
-        )
-
-
-def _read_group(arguments: argparse.Namespace) -> int:
-    """Show the latest messages of a group and, with --follow, those that come."""
-    from tinyssb_node.screens.group_conversations import held_in_group, messages, notes_below
-
-    _refuse_beside_group(arguments)
-    with open_node(arguments) as talk:
-        names = talk.names()
-        rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
-        lines = _lines(arguments, names, rows, lambda: held_in_group(rows, names))
-        notes, told = notes_below(talk.client, arguments.group), None
-        if not rows and not arguments.json and not notes.closed:
-            print(f"There are no messages yet. Write one: tinyssb chat say --group {arguments.group} TEXT")
-        after = 0
-        while True:
-            for row in rows:
-                _show(lines, row)
-                after = max(after, row.placed or 0)
-            if notes.lacking and not arguments.json and (told is None or notes.lacking != told.lacking):
-                print(f"... {notes.lacking} ...", flush=True)
-            if notes.closed and (told is None or notes.closed != told.closed):
-                print(notes.closed, file=sys.stderr)
-            if not arguments.follow:
-                return 0
-            time.sleep(1.0)  # longer than for other conversations: this asks the daemon
-            notes, told = notes_below(talk.client, arguments.group), notes
-            talk.catch_up()
-            names = talk.names()
-            lines.rename(names)
-            rows = messages(talk.client, arguments.group, names, after=after)
+def _follow_group(talk: NodeSession, notes: GroupNotes, lines: ChatFormatter | JsonLines) -> None:
+    """Show the messages of a group as they come, until Ctrl-C."""
+    after = latest_arrival(talk, notes.group)
+    while True:
+        time.sleep(1.0)  # longer than for other conversations: this asks the daemon
+        told, notes = notes, _notes_below(talk, notes.group)
+        talk.catch_up()
+        lines.rename(talk.names())
+        rows = talk.queries(notes.group).arrived(notes.group, after, limits.CHAT_LAST_MAX)
+        after = max((row.placed or 0 for row in rows), default=after)
+        for row in sorted(rows, key=lambda one: one.order):
+            show_message(lines, row)
+        if notes.lacking > told.lacking and isinstance(lines, ChatFormatter):
+            print_now([lacking_line(notes, ())])
+        if notes.closed and notes.closed != told.closed:
+            print(notes.closed, file=sys.stderr)
 
 
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
     """Check that no other option chooses the readers beside --group. Raises ProblemError."""
-    if arguments.people:
+    if arguments.people and arguments.group is not None:
         raise ProblemError(
             "A message to a group is for all its members. Nothing was posted.",
             "Use --group without --with.",
@@ -221,11 +162,11 @@ def say(arguments: argparse.Namespace) -> int:
             "Use --as without --with and --group.",
             exit_code=ExitCode.USAGE,
         )
+    _refuse_beside_group(arguments)
     text = text_given(" ".join(arguments.text))
     if arguments.group is not None:
         from tinyssb_node.cli.commands.group import said
 
-        _refuse_beside_group(arguments)
         with open_node(arguments) as talk:
             return said(arguments, talk.say_to_group(arguments.group, text, arguments.reply))
     with open_node(arguments) as talk:
@@ -276,52 +217,6 @@ def _title(row: ConversationRow, names: DisplayNames) -> str:
     return ", ".join(names.shown(feed) for feed in others or row.members)
 
 
-def _lines(
-    arguments: argparse.Namespace,
-    names: DisplayNames,
-    rows: Sequence[MessageRow],
-    holders: Callable[[], Mapping[MessageId, str]],
-) -> ChatFormatter | JsonLines:
-    """Return the formatter of messages, for programs or for people; *holders* reads who has our own."""
-    if arguments.json:
-        from tinyssb_node.screens.talkjson import JsonLines
-
-        return JsonLines(names)
-    lines = ChatFormatter(names, width(), holders())
-    lines.fit(rows)
-    return lines
-
-
-def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> dict[MessageId, str]:
-    """Return, for our own messages among *rows*, the nodes that have them, in words: at the last of those that the same
-    nodes have."""
-    receipts = talk.receipts(rows)
-    if not receipts:
-        return {}
-    from tinyssb_node.screens.holders_text import holders_texts, last_of_each
-
-    def name_of(digits: str) -> str:
-        return names.shown(FeedId.from_hex(digits))
-
-    now_us = time.time_ns() // 1_000
-    texts = holders_texts(receipts.values(), name_of, now_us)
-    words = {id_: texts[receipt.id] for id_, receipt in receipts.items()}
-    return last_of_each([row.id for row in rows], words)
-
-
-def _show(lines: ChatFormatter | JsonLines, row: MessageRow, gap: MessageGap | None = None) -> None:
-    """Print a message, and for people what is missing right before it."""
-    shown = lines.message(row) if row.placed is not None else lines.waiting(row)
-    before = lines.gap(gap) if gap is not None and isinstance(lines, ChatFormatter) else ()
-    _print_now([*before, *shown])
-
-
-def _print_now(lines: Iterable[str]) -> None:
-    for line in lines:
-        # Flushed: the reader of a pipe sees each message when it comes.
-        print(line, flush=True)
-
-
 def _follow(
     talk: NodeSession,
     where: str | None,
@@ -330,7 +225,7 @@ def _follow(
 ) -> None:
     """Show messages as they come, until Ctrl-C: those of a private conversation, or of all, marked unless public."""
     elsewhere = None if people else _Elsewhere(talk)
-    after = _arrivals(talk, where)
+    after = latest_arrival(talk, where)
     while True:
         changed = talk.changed()
         if changed:
@@ -339,7 +234,7 @@ def _follow(
             rows = [] if where is None else talk.catalog.arrived(where, after, limit=limits.CHAT_LAST_MAX)
             after = max((row.placed or 0 for row in rows), default=after)
             for row in sorted(rows, key=lambda one: one.order):
-                _show(lines, row)
+                show_message(lines, row)
         if elsewhere is not None:
             elsewhere.show(lines, changed=changed)
         if not changed:
@@ -368,10 +263,4 @@ class _Elsewhere:
         for conversation, row in found:
             self._seen[conversation.name] = max(self._seen.get(conversation.name, 0), row.placed or 0)
             if conversation.name != PUBLIC:
-                _print_now(lines.message(row, mark_of_place(conversation, lines.names)))
-
-
-def _arrivals(talk: NodeSession, where: str | None) -> int:
-    """Return the number of the latest arrival in a conversation, 0 for none."""
-    row = None if where is None else talk.catalog.conversation(where)
-    return 0 if row is None or row.last is None else row.last.placed or 0
+                print_now(lines.message(row, mark_of_place(conversation, lines.names)))

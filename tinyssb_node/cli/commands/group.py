@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tinyssb_node.cli.chatlisting import show_latest
 from tinyssb_node.cli.graph import ASCII, UNICODE
 from tinyssb_node.cli.grouplines import fitted, invitations, listing, shown
 from tinyssb_node.control.client import DaemonClient
@@ -17,7 +18,6 @@ from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import ERASE_DAYS_MAX
 from tinyssb_node.screens import group_files, limits
-from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.estimate import as_json, estimate, packets_in_words
 from tinyssb_node.screens.group_changes import (
     ACCEPTED,
@@ -36,8 +36,6 @@ from tinyssb_node.screens.group_changes import (
 )
 from tinyssb_node.screens.group_conversations import (
     called,
-    held_in_group,
-    messages,
     notes_below,
     people_in_words,
 )
@@ -531,26 +529,9 @@ def read(arguments: argparse.Namespace) -> int:
             for row in talk.client.group_read(arguments.group, limit=last):
                 print(json.dumps(row.fields()))
             return 0
-        show_messages(talk, arguments.group, last)
+        notes = notes_below(talk.client, arguments.group)
+        show_latest(talk, notes.group, notes, last)
     return 0
-
-
-def show_messages(talk: NodeSession, group: str, last: int) -> None:
-    """Print the latest messages of a group."""
-    names = talk.names()
-    rows = messages(talk.client, group, names, limit=last)
-    lines = ChatFormatter(names, width(), held_in_group(rows, names))
-    lines.fit(rows)
-    for row in rows:
-        for line in lines.message(row):
-            print(line)
-    notes = notes_below(talk.client, group)
-    if notes.lacking:
-        print(f"... {notes.lacking} ...")
-    if notes.closed:
-        print(notes.closed, file=sys.stderr)
-    elif not rows:
-        print(f"There are no messages yet. Write one: tinyssb group post {group} TEXT")
 
 
 def audit(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow, is_group
 from tinyssb_node.cli.graph import ASCII, UNICODE, draw
 from tinyssb_node.cli.threadfile import as_json, as_markdown
 from tinyssb_node.content.chat import PUBLIC_ROOT
@@ -17,7 +17,6 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.gaps import ShownMessage, gap_in_words, in_place
-from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.newfile import write_new_file
