@@ -15,7 +15,7 @@ from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptim
 from spark_sink.derive.mesh_time import Corrections, boot_times
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
-from spark_sink.serving.database import Reader, marks, pieces
+from spark_sink.serving.database import Reader, pieces
 
 _TIMES: Final = ("node_no", "boot", "t_us", "mono_us")
 Key: TypeAlias = tuple[int, int, int]
@@ -89,7 +89,8 @@ class FactsLoader:
         )
         uptimes = take(self._uptimes, up)
         inside = arrived & (sights.mesh_us >= since_us) & (sights.mesh_us < until_us)
-        frontiers = self._frontiers(np.unique(sights.feed_no[inside]), since_us)
+        pairs = {*zip(sights.node_no[inside].tolist(), sights.feed_no[inside].tolist(), strict=True)}
+        frontiers = self._frontiers(pairs, since_us)
         return Facts(since_us, until_us, sights, copies, uptimes, frontiers)
 
     def _sights(self, since_us: int, until_us: int) -> Sights:
@@ -103,13 +104,15 @@ class FactsLoader:
         rows["feed_no"] = self._feeds.numbers(rows.pop("feed"))
         return Sights(**rows, faces=faces)
 
-    def _frontiers(self, feeds: Ints, since_us: int) -> Mapping[tuple[int, int], int]:
+    def _frontiers(self, pairs: set[tuple[int, int]], since_us: int) -> Mapping[tuple[int, int], int]:
         found: dict[tuple[int, int], int] = {}
-        for some in pieces(feeds.tolist()):
+        for some in pieces(sorted(pairs)):
+            values = ", ".join(["(?, ?)"] * len(some))
             rows = self._reader.rows(
-                "SELECT node_no, feed_no, max(seq) FROM steps "  # noqa: S608 - question marks only
-                f"WHERE hour_us < ? AND feed_no IN ({marks(len(some))}) GROUP BY node_no, feed_no",
-                [since_us, *some],
+                f"WITH w (node_no, feed_no) AS (VALUES {values}) SELECT w.node_no, w.feed_no, coalesce(("  # noqa: S608 - question marks only
+                "SELECT s.seq FROM steps s WHERE s.node_no = w.node_no AND s.feed_no = w.feed_no "
+                "AND s.hour_us < ? ORDER BY s.hour_us DESC LIMIT 1), 0) FROM w",
+                [*(number for pair in some for number in pair), since_us],
             )
             found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
         return found

@@ -10,11 +10,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from spark_sink import facts_loader, limits
-from spark_sink.derive import changes, delays, groups, links, progress, uses
-from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
+from spark_sink.alert_refresh import AlertRefresh
+from spark_sink.derive import delays, groups, links, progress, uses
+from spark_sink.derive.alert_series import mesh_us
+from spark_sink.derive.alert_windows import END_US
 from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
 from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
@@ -22,14 +25,11 @@ from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.facts_loader import FactsLoader, Key
 from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
-from spark_sink.serving import derived, dirty_hours, retention
+from spark_sink.serving import derived, dirty_hours, retention, standing
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Database
-from spark_sink.serving.tables import TABLES
 
 _DAY_US: Final = 24 * HOUR_US
-_GROUPS: Final = pa.schema([(name, pa.int64()) for name in TABLES["groups"].names])
-"""All of its columns are whole numbers."""
 
 
 def derive(facts: Facts) -> dict[str, pa.Table]:
@@ -64,6 +64,7 @@ class Refresh:
         self._lock = lock
         self._wall_us = wall_us
         self._keep_us = keep_days * _DAY_US
+        self._alerts = AlertRefresh(database, lock)
         with lock:
             self._clocks: Corrections = corrections(stored.whole(database, "clocks"))
             self._schedule = RefreshSchedule(database, lock, wall_us)
@@ -117,9 +118,32 @@ class Refresh:
             return
         again, emptied = self._schedule.affected(self._clocks, clocks, shifted)
         with self._lock, self._database.transaction():
+            standing.forget(self._database, self._first_shifted_us(clocks, shifted))
             derived.replace(self._database, emptied.tolist(), {"clocks": rows})
             dirty_hours.mark(self._database, again, self._wall_us())
         self._clocks = clocks
+
+    def _first_shifted_us(self, clocks: Corrections, shifted: set[tuple[int, int]]) -> int:
+        """Return the first mesh time at which anything lies, or lay until now, by the shifted boots' clocks."""
+        boots = stored.boots(self._database)
+        told = [
+            (node_no, t_us)
+            for node_no, boot, t_us in zip(
+                *(boots[name].to_pylist() for name in ("node_no", "boot", "first_us")), strict=True
+            )
+            if (node_no, boot) in shifted
+        ]
+        for some in (self._clocks, clocks):
+            own = zip(
+                some.node_no.tolist(),
+                some.boot.tolist(),
+                (some.base_us + some.from_mono_us).tolist(),
+                strict=True,
+            )
+            told += [(node_no, t_us) for node_no, boot, t_us in own if (node_no, boot) in shifted]
+        node_no, t_us = np.array(told, np.int64).reshape(-1, 2).T
+        times = [mesh_us(some.table(), node_no, t_us) for some in (self._clocks, clocks)]
+        return int(np.concatenate(times).min(initial=END_US)) - HOUR_US
 
     def _all_records(self) -> Callable[[], Iterable[ClockRecords]]:
         """Return a function that gives all records each time it is called: from memory where there are few."""
@@ -181,28 +205,12 @@ class Refresh:
         return True
 
     def _make_alerts(self) -> None:
-        """Make all changes and alerts from the derived tables; then delete old packets if that is due."""
+        """Make changes and alerts from the derived tables; then delete old packets if that is due."""
         self._schedule.note_alerts()
-        with self._lock:
-            columns = ", ".join(_GROUPS.names)
-            groups_ = self._database.table(f"SELECT {columns} FROM groups", _GROUPS)  # noqa: S608 - names of ours
-        told = changes.changes(groups_)
-        with self._lock:
-            inputs = self._alert_inputs(told)
-        found = alerts(inputs)
-        with self._lock, self._database.transaction():
-            derived.replace(self._database, (), {"changes": told, "alerts": found})
+        self._alerts.run(self._newest_us())
         if (now_us := self._wall_us()) >= self._schedule.retention.due_us:
             self._schedule.retention.done(now_us, now_us)
             self._delete_old()
-
-    def _alert_inputs(self, told: pa.Table) -> AlertInputs:
-        found = {
-            name: self._database.table(sql, SCHEMAS[name])
-            for name, sql in QUERIES.items()
-            if name != "changes"
-        }
-        return AlertInputs(self._newest_us(), {**found, "changes": told.select(SCHEMAS["changes"].names)})
 
     def _delete_old(self) -> None:
         """Delete single packets that no derived row will be made from any more."""

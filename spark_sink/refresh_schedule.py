@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from spark_sink import facts_loader, limits
 from spark_sink.arrays import Ints
+from spark_sink.derive.alert_windows import BEGIN_US
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Corrections
 from spark_sink.facts_loader import AffectedHours
-from spark_sink.serving import dirty_hours, meta
+from spark_sink.serving import dirty_hours, meta, standing
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Database
 
@@ -77,6 +78,7 @@ class RefreshSchedule:
             return
         with self._database.transaction():
             dirty_hours.mark(self._database, hours_table(self.keys), self._wall_us())
+            standing.forget(self._database, BEGIN_US)
             meta.write(self._database, meta.DERIVED, limits.DERIVED_VERSION)
 
     # --- Marked hours

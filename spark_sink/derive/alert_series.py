@@ -1,5 +1,6 @@
 """Time series, and the spans in which their values were too high, for many subjects at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,9 +31,10 @@ class Series:
         """Return some of the rows."""
         return take(self, chosen)
 
-    def reaching(self, least: float) -> "Series":
-        """Return the rows of subjects that reach this value at some time, which are few."""
-        return self.where(np.isin(self.subject, np.unique(self.subject[self.value >= least])))
+    def reaching(self, least: float, also: Sequence[int] = ()) -> "Series":
+        """Return the rows of subjects that reach this value at some time, which are few, and of those named."""
+        subjects = np.concatenate([self.subject[self.value >= least], np.array(also, np.int64)])
+        return self.where(np.isin(self.subject, np.unique(subjects)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,10 @@ class Spans:
     value: Floats
     """The last one that was too high, or not yet low enough."""
     peak: Floats
+
+    def where(self, chosen: Bools) -> "Spans":
+        """Return some of the spans."""
+        return take(self, chosen)
 
 
 def spans(series: Series, raise_at: float, clear_at: float, may: Bools | None = None) -> Spans:
@@ -85,7 +91,7 @@ def hourly(subject: Ints, hour_us: Ints, value: Ints | Floats) -> Series:
     )
 
 
-def rolling(subject: Ints, tick: Ints, value: Ints | Floats, window: Ints) -> Series:
+def rolling(subject: Ints, tick: Ints, value: Ints, window: Ints) -> Series:
     """Sum up what happened within the window before, at each time when something enters or leaves the window.
 
     Times are in coarse ticks, so that hostile ones, with the subject in front, still fit into 64 bits. *window* is in
@@ -98,12 +104,14 @@ def rolling(subject: Ints, tick: Ints, value: Ints | Floats, window: Ints) -> Se
     order = np.lexsort((tick, subject))
     subject, tick, window = subject[order], tick[order] - begin, window[order]
     key = subject * span + tick + window
-    total = np.concatenate([np.zeros(1), np.cumsum(value[order].astype(np.float64))])
+    total = np.concatenate(
+        [np.zeros(1, np.int64), np.cumsum(value[order])]
+    )  # differences are right even if it wraps
     both = np.concatenate([subject, subject])
     when = np.concatenate([tick, tick + window])
     came = np.searchsorted(key, both * span + when + np.concatenate([window, window]), "right")
     left = np.searchsorted(key, both * span + when, "right")
-    return Series(both, when + begin, total[came] - total[left])
+    return Series(both, when + begin, (total[came] - total[left]).astype(np.float64))
 
 
 def mesh_us(clocks: pa.Table, node_no: Ints, t_us: Ints) -> Ints:

@@ -45,42 +45,57 @@ class GroupState:
     isolated_us: Ints
     """Time since which the node is reported as isolated; `_NONE` if it is not."""
 
+    @classmethod
+    def of(cls, nodes: Ints) -> "GroupState":
+        """Return the state of nodes that were never up."""
+        count = len(nodes)
+        return cls(
+            nodes=nodes,
+            slot_us=_NONE,
+            up=np.zeros(count, np.bool_),
+            seen=np.arange(count),
+            told=np.arange(count),
+            alone=np.zeros(count, np.int64),
+            fresh=np.zeros(count, np.bool_),
+            contact_us=np.full(count, _NONE),
+            touched=np.zeros(count, np.int64),
+            isolated_us=np.full(count, _NONE),
+        )
 
-Told = tuple[int, str, str, str]
+    def with_nodes(self, nodes: Ints) -> "GroupState":
+        """Return a copy with further nodes, which were never up."""
+        found = GroupState.of(np.union1d(self.nodes, nodes))
+        place = np.searchsorted(found.nodes, self.nodes)
+        found.slot_us = self.slot_us
+        for name in ("up", "alone", "fresh", "contact_us", "touched", "isolated_us"):
+            getattr(found, name)[place] = getattr(self, name)
+        found.seen[place], found.told[place] = place[self.seen], place[self.told]
+        return found
+
+
+Told = tuple[int, str, str, str, int]
 """A row of the table."""
 
 
-def changes(groups: pa.Table) -> pa.Table:
-    """Make the rows of the table `changes`, from all rows of `groups`, in any order.
+def changes(groups: pa.Table, before: GroupState | None = None) -> tuple[pa.Table, GroupState]:
+    """Make rows of the table `changes`, from rows of `groups` in any order, and return the state at their end.
 
-    A change is reported when two slots in a row show it, as of the first of them. That a node is isolated is reported
-    as of its last contact. Parts of a mesh have at least two nodes; a single node is isolated, or back.
+    *before* is the state before the first of them; None: nothing was before. A change is reported when two slots in a
+    row show it, as of the first of them. That a node is isolated is reported as of its last contact. Parts of a mesh
+    have at least two nodes; a single node is isolated, or back.
     """
     slot_us, node_no, group_no = (groups[name].to_numpy() for name in ("slot_us", "node_no", "group_no"))
     last_us = groups["last_us"].fill_null(_NONE).to_numpy()
     order = np.lexsort((node_no, slot_us))
     slot_us, node_no, group_no, last_us = (one[order] for one in (slot_us, node_no, group_no, last_us))
-    nodes = np.unique(node_no)
-    count = len(nodes)
-    now = GroupState(
-        nodes=nodes,
-        slot_us=_NONE,
-        up=np.zeros(count, np.bool_),
-        seen=np.arange(count),
-        told=np.arange(count),
-        alone=np.zeros(count, np.int64),
-        fresh=np.zeros(count, np.bool_),
-        contact_us=np.full(count, _NONE),
-        touched=np.zeros(count, np.int64),
-        isolated_us=np.full(count, _NONE),
-    )
+    now = (before or GroupState.of(np.empty(0, np.int64))).with_nodes(node_no)
     node, group = np.searchsorted(now.nodes, node_no), np.searchsorted(now.nodes, group_no)
     begins = np.flatnonzero(np.diff(slot_us, prepend=_NONE))
     rows: list[Told] = []
     for begin, end in zip(begins, np.append(begins, len(slot_us))[1:], strict=True):
         here = slice(begin, end)
         _step(now, int(slot_us[begin]), node[here], group[here], last_us[here], rows)
-    return table_of("changes", TABLES["changes"].names, sorted(rows))
+    return table_of("changes", TABLES["changes"].names, sorted(rows)), now
 
 
 def _step(now: GroupState, slot_us: int, node: Ints, group: Ints, last_us: Ints, rows: list[Told]) -> None:
@@ -88,19 +103,19 @@ def _step(now: GroupState, slot_us: int, node: Ints, group: Ints, last_us: Ints,
     if slot_us != now.slot_us + limits.SLOT_US:
         now.up = np.zeros(len(now.nodes), np.bool_)
         now.seen = np.arange(len(now.nodes))
-    before_up, before_us = now.up, slot_us - limits.SLOT_US
+    before_up = now.up
     now.slot_us = slot_us
     now.up = np.zeros(len(now.nodes), np.bool_)
     now.up[node] = True
     seen = np.arange(len(now.nodes))
     seen[node] = group
     if not (np.array_equal(seen, now.seen) and np.array_equal(seen, now.told)):
-        _regroup(now, seen, before_us, rows)
+        _regroup(now, seen, rows)
     now.seen = seen
     _contacts(now, before_up, node, last_us, rows)
 
 
-def _regroup(now: GroupState, seen: Ints, t_us: int, rows: list[Told]) -> None:
+def _regroup(now: GroupState, seen: Ints, rows: list[Told]) -> None:
     """Keep the reported groups between what both slots join and what either of them joins.
 
     Nodes that were together and are apart in both slots are split; nodes that are together in both are joined.
@@ -115,7 +130,8 @@ def _regroup(now: GroupState, seen: Ints, t_us: int, rows: list[Told]) -> None:
         for first in np.unique(whole[whole != parts]).tolist():
             row = _parts(now.nodes, np.flatnonzero(whole == first), parts)
             if len(row) > 1:
-                rows.append((t_us, kind, f"group {row[0][0]}", _json({"parts": row})))
+                t_us = now.slot_us - limits.SLOT_US
+                rows.append((t_us, kind, f"group {row[0][0]}", _json({"parts": row}), now.slot_us))
     now.told = joined
 
 
@@ -151,12 +167,14 @@ def _contacts(now: GroupState, before_up: Bools, node: Ints, last_us: Ints, rows
         contact_us = int(now.contact_us[place])
         now.isolated_us[place] = begin_us if contact_us == _NONE else contact_us
         number = int(now.nodes[place])
-        rows.append((int(now.isolated_us[place]), ISOLATED, f"node {number}", _json({"nodes": [number]})))
+        detail = _json({"nodes": [number]})
+        rows.append((int(now.isolated_us[place]), ISOLATED, f"node {number}", detail, now.slot_us))
     for place in np.flatnonzero((now.touched >= limits.HOLD_SLOTS) & (now.isolated_us != _NONE)).tolist():
         begin_us = now.slot_us - (limits.HOLD_SLOTS - 1) * limits.SLOT_US
         number, since_us = int(now.nodes[place]), int(now.isolated_us[place])
         now.isolated_us[place] = _NONE
-        rows.append((begin_us, BACK, f"node {number}", _json({"nodes": [number], "since_us": since_us})))
+        detail = _json({"nodes": [number], "since_us": since_us})
+        rows.append((begin_us, BACK, f"node {number}", detail, now.slot_us))
 
 
 def _json(detail: dict[str, Any]) -> str:

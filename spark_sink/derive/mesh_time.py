@@ -52,6 +52,10 @@ class Corrections:
     first: Ints
     """For each boot the index of its first clock; one more for the end."""
 
+    def table(self) -> pa.Table:
+        """Return the rows of the table `clocks` that these are, with the columns that there are here."""
+        return pa.table({name: getattr(self, name) for name in self.__slots__[:-2]})
+
     def mesh_us(self, node_no: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Ints, Ints]:
         """Return mesh time and mesh of records with these columns.
 

@@ -38,13 +38,13 @@ class Reader(ABC):
             found: list[Row] = self._run(sql, parameters).fetchall()
             return found
 
-    def table(self, sql: str, schema: pa.Schema) -> pa.Table:
+    def table(self, sql: str, schema: pa.Schema, parameters: Sequence[Value] = ()) -> pa.Table:
         """Run a query and return columns of these types: for many rows, which as tuples would take ten times the room.
 
         Raises DatabaseFailedError.
         """
         with self._translated():
-            cursor = self._run(sql, ())
+            cursor = self._run(sql, parameters)
             return _table_of_some(iter(partial(cursor.fetchmany, limits.ROWS_AT_A_TIME), []), schema)
 
     @abstractmethod

@@ -15,7 +15,7 @@ from spark_sink import limits
 from spark_sink.bad_lines import Row as BadLine
 from spark_sink.bad_lines import bounded
 from spark_sink.errors import SinkError
-from spark_sink.serving import dirty_hours, meta, retention, totals
+from spark_sink.serving import dirty_hours, meta, retention, standing, totals
 from spark_sink.serving.database import Database, Value, marks, pieces, rows_of, table_of
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.facts import whole
@@ -258,6 +258,8 @@ def _merge_rows(database: Database, table: str, rows: pa.Table) -> None:
     if table == "frontiers":
         for statement in totals.add():
             database.execute(statement)
+    if table in ("counts", "traffic"):
+        standing.note_counted(database, table)
     database.execute(RULES[table])
     if table == "copies":
         dirty_hours.touch(database)

@@ -98,6 +98,7 @@ FACTS: Final = (
         "t_us:int mono_us:int kind:text face:text? rule:text? detail:text? feed_no:int? seq:int? held:text? "
         "other:text? n:int?",
         "t_us",
+        "kind",
     ),
     _table(
         "sights",
@@ -138,6 +139,7 @@ JOB: Final = (
     _table("forgets", "at_us:int", "changes:int"),
     _table("dirty", "node_no:int boot:int hour_us:int", "marked_us:int"),
     _table("touched", "feed_no:int seq:int node_no:int", ""),
+    _table("counted", "node_no:int", "hour_us:int"),
 )
 """Progress and speed of the job. Times are by the clock of the machine that runs it."""
 
@@ -166,8 +168,14 @@ DERIVED: Final = (
     _table(
         "groups", "slot_us:int node_no:int", "hour_us:int group_no:int contacts:int last_us:int?", "hour_us"
     ),
-    _table("changes", "t_us:int kind:text subject:text", "detail:text"),
-    _table("alerts", "rule:text subject:text since_us:int", "until_us:int? level:text value:real peak:real"),
+    _table("changes", "t_us:int kind:text subject:text", "detail:text slot_us:int", "slot_us"),
+    _table(
+        "alerts",
+        "rule:text subject:text since_us:int",
+        "until_us:int? level:text value:real peak:real",
+        "until_us",
+    ),
+    _table("standing", "at_us:int", "state:bytes"),
 )
 """Figures from all logs together, derived again for each hour with new facts. Times are by the clock of the mesh:
 corrected clocks of nodes."""

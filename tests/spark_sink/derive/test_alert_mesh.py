@@ -7,8 +7,9 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from spark_sink.derive.alert_inputs import SCHEMAS, AlertInputs
 from spark_sink.derive.alert_series import OPEN
-from spark_sink.derive.alerts import SCHEMAS, AlertInputs, faded, stuck
+from spark_sink.derive.alert_windows import END_US, AlertStanding, Window, faded, stuck
 from spark_sink.derive.facts import HOUR_US
 
 HOURS = 14
@@ -16,15 +17,15 @@ Rows = list[tuple[Any, ...]]
 Spelled = list[tuple[Any, int, int, float, float]]
 
 
-def inputs(**tables: Rows) -> AlertInputs:
-    """By the end of the hours."""
+def window(**tables: Rows) -> Window:
+    """By the end of the hours, from the beginning on."""
     made = {
         name: pa.Table.from_pylist(
             [dict(zip(schema.names, row, strict=True)) for row in tables.get(name, [])], schema
         )
         for name, schema in SCHEMAS.items()
     }
-    return AlertInputs(HOURS * HOUR_US, made)
+    return Window(AlertInputs(HOURS * HOUR_US, made), AlertStanding(), END_US)
 
 
 def spelled(
@@ -88,7 +89,7 @@ def test_who_gets_nothing(steps: Rows, downs: set[tuple[int, int]], owned: bool)
         gaps = {hour + 1: 0.0 for hour in hours if hour + 1 not in hours and hour + 1 < HOURS}
         expected += spelled(node, {**hours, **gaps}, 10, 5)
     some = stuck(
-        inputs(
+        window(
             steps=[(node, feed, hour * HOUR_US, seq) for node, feed, hour, seq in steps],
             ups=[(node, hour * HOUR_US) for node, hour in ups],
             boots=[(node, 1, feed, None, 0, 0, 0, 0) for node, feed in own],
@@ -122,7 +123,7 @@ def test_which_links_fade(found: dict[tuple[tuple[int, int], int], tuple[int, in
                 lost[hour], may[hour] = 100 * (1 - now), before >= 20 and then >= 0.5
         expected += spelled(link, lost, 90, 70, may)
     result = faded(
-        inputs(
+        window(
             links=[
                 (hour * HOUR_US, *link, sent * percent // 100, sent)
                 for (link, hour), (sent, percent) in found.items()

@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_sink.derive.alert_inputs import SCHEMAS
 from spark_sink.derive.alert_series import OPEN, Series, boot_mesh_us, hourly, mesh_us, rolling, spans
-from spark_sink.derive.alerts import SCHEMAS
 from spark_sink.derive.facts import HOUR_US
 
 Points = dict[tuple[int, int], float]

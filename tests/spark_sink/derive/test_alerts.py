@@ -1,7 +1,6 @@
 """Every rule: when it speaks up, when it is silent again, and when it never says a word."""
 
 import random
-import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_sink.derive.alert_inputs import SCHEMAS, AlertInputs
 from spark_sink.derive.alert_rules import RULES
-from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
+from spark_sink.derive.alerts import alerts
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving.tables import TABLES
 
@@ -284,17 +284,6 @@ def test_the_order_of_rows_does_not_matter_and_alerts_have_keys(
     keys = list(zip(*(before[name].to_pylist() for name in TABLES["alerts"].key), strict=True))
     assert len({*keys}) == len(keys)
     assert {*before["rule"].to_pylist()} <= {*RULES}
-
-
-def test_its_queries_are_of_the_tables_there_are() -> None:
-    database = sqlite3.connect(":memory:")
-    for table in TABLES.values():
-        columns = ", ".join(f'"{column.name}"' for column in table.columns)
-        database.execute(f"CREATE TABLE {table.name} ({columns})")
-    assert {*QUERIES} == {*inputs(0).tables}
-    for name, query in QUERIES.items():
-        names = [column[0] for column in database.execute(query).description]
-        assert names == SCHEMAS[name].names
 
 
 def test_the_table_of_rules_is_the_rules() -> None:

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from spark_sink import limits
-from spark_sink.serving import derived
+from spark_sink.serving import derived, standing
 from spark_sink.serving.database import Database
 
 HOUR_US = 3_600_000_000
@@ -17,9 +17,21 @@ def progress(*hours: int, copied: int = 1) -> pa.Table:
     return pa.table({"minute_us": begins, "hour_us": begins, "published": numbers, "copied": numbers})
 
 
-def alert(rule: str) -> pa.Table:
-    row = {"subject": ["n"], "since_us": [0], "until_us": pa.array([None], pa.int64()), "level": ["alarm"]}
-    return pa.table({"rule": [rule], **row, "value": [1.0], "peak": [2.5]})
+def clock(node_no: int) -> pa.Table:
+    names = ("boot", "era", "from_mono_us", "base_us", "mesh", "at_us", "offset_us", "matches")
+    reals = ("drift_ppm", "offset_error_us", "drift_error_ppm", "covariance_us_ppm")
+    return pa.table(
+        {"node_no": [node_no], **{name: [1] for name in names}, **{name: [1.5] for name in reals}}
+    )
+
+
+def steps(*rows: tuple[int, int]) -> pa.Table:
+    """Hours and frontiers of one node and feed."""
+    hours, seqs = zip(*rows, strict=True)
+    one = [1] * len(rows)
+    return pa.table(
+        {"node_no": one, "feed_no": one, "hour_us": [hour * HOUR_US for hour in hours], "seq": seqs}
+    )
 
 
 def replace(database: Database, hours: list[int], tables: dict[str, pa.Table]) -> None:
@@ -37,12 +49,32 @@ def test_hours_are_replaced_and_others_kept(database: Database, monkeypatch: pyt
     assert database.rows("SELECT hour_us FROM progress") == [(4 * HOUR_US,)]
 
 
-def test_what_is_of_no_hour_is_replaced_as_a_whole(database: Database) -> None:
-    replace(database, [], {"alerts": alert("fork")})
+def test_clocks_are_replaced_as_a_whole(database: Database) -> None:
+    replace(database, [], {"clocks": clock(1)})
     replace(database, [1], {"progress": progress(1)})
-    assert database.rows("SELECT rule, until_us, peak FROM alerts") == [("fork", None, 2.5)]
-    replace(database, [], {"alerts": alert("behind")})
-    assert database.rows("SELECT rule FROM alerts") == [("behind",)]
-    replace(database, [], {"alerts": alert("behind").slice(1)})
-    assert database.rows("SELECT rule FROM alerts") == []
+    assert database.rows("SELECT node_no, drift_ppm FROM clocks") == [(1, 1.5)]
+    replace(database, [], {"clocks": clock(2)})
+    assert database.rows("SELECT node_no FROM clocks") == [(2,)]
+    replace(database, [], {"clocks": clock(2).slice(1)})
+    assert database.rows("SELECT node_no FROM clocks") == []
     assert database.rows("SELECT count(*) FROM progress") == [(1,)]
+
+
+def test_the_last_frontier_is_always_the_highest(database: Database) -> None:
+    replace(database, [5, 6, 7], {"steps": steps((5, 10), (6, 12), (7, 13))})
+    replace(database, [3], {"steps": steps((3, 12))})
+    assert database.rows("SELECT hour_us, seq FROM steps ORDER BY hour_us") == [
+        (3 * HOUR_US, 12),
+        (7 * HOUR_US, 13),
+    ]
+
+
+def test_states_of_the_mesh_that_had_a_replaced_hour_are_deleted(database: Database) -> None:
+    with database.transaction():
+        standing.keep(database, [(hour * HOUR_US, b"") for hour in range(5)], 5 * HOUR_US)
+    replace(database, [3, 2, 4], {})
+    assert database.rows("SELECT at_us FROM standing ORDER BY at_us") == [
+        (hour * HOUR_US,) for hour in range(3)
+    ]
+    replace(database, [], {"clocks": clock(1)})
+    assert database.rows("SELECT count(*) FROM standing") == [(3,)]
