@@ -17,6 +17,7 @@ from tests.catalog.fake import (
     CYD,
     EVE,
     PRIVATE,
+    START_US,
     ZOE,
     FakeCatalog,
     make_message,
@@ -371,6 +372,33 @@ def test_it_looks_as_in_the_docs(browser: Browser, name: str, width: int, scheme
         expect(page.locator(".message.own footer").last).to_contain_text("on 2 of 3 nodes, 1 confirmed")
         page.mouse.move(0, 0)
         assert visit.picture_differs(name) == ""
+
+
+def test_older_messages_that_arrive_are_marked_and_one_click_away(browser: Browser) -> None:
+    node = FakeNode(FakeCatalog([make_person(BOB, "Bob")], ()))
+    for number in range(120):
+        node.arrive(BOB, f"word {number}", order_us=START_US + number * 60_000_000)
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        expect(said(page).last).to_have_text("word 119")
+        expect(page.locator(".up")).to_be_hidden()
+        for place in (10, 20, 100):
+            node.arrive(BOB, f"late {place}", order_us=START_US + place * 60_000_000 + 30_000_000)
+        expect(said(page).filter(has_text="late 100")).to_be_visible()
+        late = page.locator(".message", has_text="late 100")
+        expect(late.locator(".older")).to_have_text("Older message")
+        up = page.get_by_role("button", name="2 older messages arrived")
+        expect(up).to_be_visible()
+        up.click()
+        expect(up).to_be_hidden()
+        expect(said(page)).to_have_count(123)
+        first = page.locator(".message", has_text="late 10").first
+        expect(first).to_be_in_viewport()
+        expect(first.locator(".older")).to_be_visible()
+        expect(page.locator(".message .older:visible")).to_have_count(3)
+        assert said(page).all_text_contents()[10:13] == ["word 10", "late 10", "word 11"]
+        assert node.marks["public"] == 123
+        assert visit.complaints == []
 
 
 def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:

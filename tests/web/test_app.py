@@ -17,6 +17,7 @@ from tests.catalog.fake import (
     EVE,
     HOSTILE_TEXT,
     PRIVATE,
+    START_US,
     ZOE,
     make_person,
     message_id,
@@ -99,6 +100,22 @@ def test_earlier_messages_are_asked_for_by_their_place(quiet: str) -> None:
     assert [row["id"] for row in before["rows"] + last["rows"]] == [
         row["id"] for row in everything["rows"][-6:]
     ]
+
+
+def test_older_messages_that_arrived_since_the_user_looked_are_named() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        shown = ask(address, "/api/messages?limit=3").json
+        assert shown["older"] == [], "nothing was seen before"
+        node.mark_read({PUBLIC: max(row["placed"] for row in shown["rows"])})
+        node.arrive(BOB, "new")
+        node.arrive(BOB, "late", order_us=START_US - 60_000_000)
+        shown = ask(address, "/api/messages?limit=3").json
+        late = node.catalog.all_messages[-1]
+        assert shown["older"] == [{"id": late.id.hex(), "order": late.order}]
+        assert late.id.hex() not in [row["id"] for row in shown["rows"]]
+        last = shown["rows"][0]["order"]
+        assert ask(address, f"/api/messages?limit=3&before={last}").json["older"] == []
 
 
 def test_unread_messages_are_counted_until_the_page_has_shown_them() -> None:

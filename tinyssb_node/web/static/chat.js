@@ -53,6 +53,8 @@ export class ChatView {
     this.arriving = h("ul", { class: "arriving", "aria-label": "Arriving" });
     this.lacking = h("p", { class: "gap", hidden: true });
     this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving);
+    this.older = new Map(); // id: order, of messages that arrived after others that come behind them
+    this.up = h("button", { type: "button", class: "up", hidden: true, onclick: () => this.toOlder() });
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
     this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
     this.composer.element.prepend(this.newer);
@@ -61,7 +63,7 @@ export class ChatView {
       { class: "chat" },
       h("a", { class: "skip", href: "#say", text: "Skip to the message box" }),
       h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links, this.choice),
-      h("section", { class: "conversation" }, h("header", {}, this.title, this.about, this.details), this.scroll, this.composer.element),
+      h("section", { class: "conversation" }, h("header", {}, this.title, this.about, this.details), this.up, this.scroll, this.composer.element),
     );
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
     this.marked = 0;
@@ -175,6 +177,7 @@ export class ChatView {
     if (!this.rows.size || !this.loaded) this.more = found.more;
     for (const row of found.rows) this.put(row);
     this.waiting = new Map(found.waiting.map((row) => [row.id, this.known(row, this.waiting)]));
+    for (const { id, order } of found.older ?? []) this.older.set(id, order);
     this.drawRows();
     this.drawArriving(found.arriving ?? []);
     this.lacking.hidden = !found.lacking;
@@ -255,6 +258,10 @@ export class ChatView {
     const sorted = this.sorted();
     arrange(this.list, sorted.length ? sorted.map((message) => message.element) : [this.empty]);
     this.earlier.hidden = !this.more;
+    for (const message of sorted) message.showOlder(this.older.has(message.row.id));
+    const hidden = this.olderHidden();
+    this.up.hidden = !hidden.length;
+    setText(this.up, hidden.length ? `${count(hidden.length, "older message")} arrived ↑` : "");
     if (!this.circle.title) return;
     const answers = new Map();
     for (const { row } of sorted) answers.set(row.reply_to, (answers.get(row.reply_to) ?? 0) + 1);
@@ -278,20 +285,52 @@ export class ChatView {
   }
 
   async loadEarlier() {
-    const first = [...this.rows.values()].map((message) => message.row.order).reduce((one, other) => (one < other ? one : other));
+    const found = await this.loadBefore(this.firstOrder());
+    if (!found) return;
+    announce(`${count(found.rows.length, "earlier message")} shown above`);
+    this.rows.get(found.rows.at(-1)?.id)?.element.focus({ preventScroll: true });
+  }
+
+  /** Returns the position of the first message that is loaded; there is one. */
+  firstOrder() {
+    return [...this.rows.values()].map((message) => message.row.order).reduce((one, other) => (one < other ? one : other));
+  }
+
+  /** Loads the messages before a position, and returns the answer; null after an error, which is announced. */
+  async loadBefore(before) {
     try {
-      const found = await get("/api/messages", { conversation: this.conversation, before: first });
+      const found = await get("/api/messages", { conversation: this.conversation, before });
       const height = this.scroll.scrollHeight;
-      this.more = found.more;
+      const first = this.firstOrder();
+      if ((found.rows[0]?.order ?? before) <= first) this.more = found.more;
       for (const row of found.rows) this.put(row);
       this.drawRows();
       this.scroll.scrollTop += this.scroll.scrollHeight - height;
-      announce(`${count(found.rows.length, "earlier message")} shown above`);
-      this.rows.get(found.rows.at(-1)?.id)?.element.focus({ preventScroll: true });
+      return found;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       announce(error.message);
+      return null;
     }
+  }
+
+  /** Returns id and order of the older messages that arrived and are not loaded, the first in order first. */
+  olderHidden() {
+    return [...this.older].filter(([id]) => !this.rows.has(id)).sort(([, one], [, other]) => (one < other ? -1 : 1));
+  }
+
+  /** Loads the older messages that arrived, all between them and the latest too, and shows the first of them. */
+  async toOlder() {
+    const hidden = this.olderHidden();
+    for (const [id, order] of hidden) {
+      while (!this.rows.has(id)) {
+        const loaded = this.rows.size;
+        const first = this.firstOrder();
+        await this.loadBefore(order < first ? first : `${order}00`);
+        if (this.rows.size === loaded) break; // a failure, or it is gone
+      }
+    }
+    if (hidden.length) this.reveal(hidden[0][0]);
   }
 
   /** Brings a message into view, if it is loaded. */

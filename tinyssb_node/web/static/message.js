@@ -12,6 +12,7 @@ export class Message {
     this.view = view;
     this.element = h("li", { id: `m-${row.id}`, tabindex: "-1" });
     this.receipt = h("span");
+    this.older = h("span", { class: "older", text: "Older message", hidden: true });
     this.thread = h("a", { class: "plain", "data-page": true, hidden: true });
     this.update(row);
   }
@@ -30,6 +31,11 @@ export class Message {
     setText(this.receipt, words);
   }
 
+  /** Marks a message that arrived after others that come behind it. */
+  showOlder(older) {
+    this.older.hidden = !older;
+  }
+
   /** Links to the thread that it is in; *answers*: how many of its answers are loaded. */
   showThread(group, answers) {
     const { row } = this;
@@ -46,7 +52,7 @@ export class Message {
       h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, arrived ${timeOf(row.committed_us)}` : ""}` })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
-      h("footer", {}, this.foot(), this.receipt, this.thread, this.button()),
+      h("footer", {}, this.older, this.foot(), this.receipt, this.thread, this.button()),
     );
   }
 
