@@ -215,7 +215,8 @@ def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
     assert said(running.home, "follow", feed).startswith(f"Already following {feed}.\n")
     assert said(running.home, "follow", "EEEE").startswith(f"Already following {feed}.\n")
     assert said(running.home, "follow", "me").startswith("Already following ")
-    assert "pending: nobody near has it yet" in said(running.home, "feeds")
+    for command in ("feeds", "contacts"):
+        assert "pending: nobody near has it yet" in said(running.home, command)
     undone = said(running.home, "unfollow", "eeee").splitlines()
     assert undone == [
         f"No longer following {feed}.",

@@ -9,6 +9,7 @@ import shlex
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.follow_words import PENDING
 from tinyssb_node.screens.limits import NAME_CELLS
 from tinyssb_node.screens.message_commands import describe_published, open_node
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
@@ -85,9 +86,11 @@ def contacts(arguments: argparse.Namespace) -> int:
 
 
 def _state(person: PersonRow, names: DisplayNames) -> str:
-    """Return whether a person is blocked, and by whose list if not by the user."""
+    """Return whether a person is blocked, and by whose list if not by the user, or that nobody near has their feed."""
     by = ", ".join(names.shown(author) for author in person.blocked_by)
-    return f"blocked by {by}" if by else "blocked" if person.blocked else ""
+    if by:
+        return f"blocked by {by}"
+    return "blocked" if person.blocked else PENDING if person.pending else ""
 
 
 def petname(arguments: argparse.Namespace) -> int:
