@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, Numbers, count_up, take
+from spark_sink.arrays import Ints, Numbers, count_up, run_starts, runs, take
 from spark_sink.derive.clock_table import ClockRecords, unpack_records
 from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptimes
 from spark_sink.derive.mesh_time import Corrections, boot_times
@@ -39,10 +39,12 @@ class AffectedHours:
     """First and last full hour of mesh time that may have to be derived again."""
 
 
-def keys_of(reader: Reader) -> set[Key]:
-    """Return the hours of logs that have sights. Raises DatabaseFailedError."""
-    found = reader.rows("SELECT DISTINCT node_no, boot, hour_us FROM sights")
-    return {(int(node_no), int(boot), int(hour_us)) for node_no, boot, hour_us in found}  # type: ignore[arg-type] # columns of whole numbers and texts
+def keys_of(reader: Reader) -> Ints:
+    """Return the hours of logs that have sights, a row each: node, boot, and hour. Raises DatabaseFailedError."""
+    names = ("node_no", "boot", "hour_us")
+    schema = pa.schema([(name, pa.int64()) for name in names])
+    found = reader.table("SELECT DISTINCT node_no, boot, hour_us FROM sights", schema)
+    return np.stack([np.asarray(found[name].to_numpy(), np.int64) for name in names], axis=1)
 
 
 def affected_hours(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> AffectedHours:
@@ -173,14 +175,19 @@ def mesh_times(clocks: Corrections, copies: pa.Table) -> tuple[Ints, Ints]:
     return clocks.mesh_us(*(copies[name].to_numpy() for name in _TIMES))
 
 
-def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[ClockRecords]:
-    """Yield all sights, some nodes at a time, for the estimate of their clocks. Raises DatabaseFailedError."""
-    by_node: dict[int, list[Key]] = {}
-    for key in sorted(keys):
-        by_node.setdefault(key[0], []).append(key)
-    for some in pieces(list(by_node), 16):  # a week of them has about 250,000 sights
-        wanted = [key for node in some for key in by_node[node]]
-        table = stored.sights_of(reader, wanted)
+def records_by_node(reader: Reader, keys: Ints) -> Iterator[ClockRecords]:
+    """Yield all sights of hours of logs, some nodes at a time, for the estimate of their clocks.
+
+    Raises DatabaseFailedError.
+    """
+    keys = keys[np.lexsort(keys.T[::-1])]
+    begins, _ = runs(run_starts(keys[:, 0]))
+    for some in pieces(begins.tolist(), 16):  # a week of them has about 250,000 sights
+        until = np.searchsorted(begins, some[-1], "right")
+        end = begins[until] if until < len(begins) else len(keys)
+        table = stored.sights_of(
+            reader, [(node, boot, hour) for node, boot, hour in keys[some[0] : end].tolist()]
+        )
         yield unpack_records(
             table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist()
         )

@@ -23,11 +23,12 @@ from spark_sink.derive.facts import HOUR_US, Facts
 from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from spark_sink.derive.transmissions import transmissions
-from spark_sink.facts_loader import FactsLoader, Key
-from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
+from spark_sink.facts_loader import FactsLoader
+from spark_sink.refresh_schedule import Chunk, RefreshSchedule
 from spark_sink.serving import derived, dirty_hours, retention, standing
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Database
+from spark_sink.sighted_hours import KEY
 
 _DAY_US: Final = 24 * HOUR_US
 
@@ -109,7 +110,7 @@ class Refresh:
             newest = self._database.rows("SELECT node_no, boot, last_us FROM boots")
         names = {int(number): str(name) for number, name in named}  # type: ignore[arg-type] # columns of whole numbers and texts
         newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type] # columns of whole numbers and texts
-        if not len(self._schedule.keys):
+        if not len(self._schedule.hours):
             return
         rows = clock_rows(self._all_records(), names)
         clocks = corrections(rows)
@@ -147,14 +148,16 @@ class Refresh:
 
     def _all_records(self) -> Callable[[], Iterable[ClockRecords]]:
         """Return a function that gives all records each time it is called: from memory where there are few."""
-        if self._schedule.count_sights() > limits.SIGHTS_IN_MEMORY:
+        hours = self._schedule.hours
+        with self._lock:
+            sights = hours.sights_an_hour() * len(hours)
+        if sights > limits.SIGHTS_IN_MEMORY:
             return self._records
         kept = list(self._records())
         return lambda: kept
 
     def _records(self) -> Iterator[ClockRecords]:
-        keys: set[Key] = {(node_no, boot, hour_us) for node_no, boot, hour_us in self._schedule.keys.tolist()}
-        parts = facts_loader.records_by_node(self._database, keys)
+        parts = facts_loader.records_by_node(self._database, self._schedule.hours.keys)
         while True:
             with self._lock:
                 part = next(parts, None)
@@ -166,7 +169,7 @@ class Refresh:
 
     def _derive(self, dirty: pa.Table, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
         """Derive all hours that depend on marked ones, and delete the marks."""
-        known = self._schedule.reach(self._clocks)
+        known = self._schedule.hours.reach(self._clocks)
         with self._lock:
             loader = FactsLoader(self._database, self._clocks, known)
         done = 0
@@ -216,7 +219,7 @@ class Refresh:
         """Delete single packets that no derived row will be made from any more."""
         with self._lock:
             boots = stored.boots(self._database)
-        keys = self._schedule.keys.T
+        keys = self._schedule.hours.keys.T
         found = packet_ages(self._clocks, keys, boots, self._keep_us, self._latest_us())
         told = [
             *zip(KEY, keys, strict=True),
@@ -224,7 +227,7 @@ class Refresh:
         ]
         with self._lock:
             if retention.forget(self._database, pa.table(dict(told)), self._wall_us(), self._keep_us):
-                self._schedule.reload_keys()
+                self._schedule.hours.reload()
 
     def _latest_us(self) -> int:
         """Return the latest plausible time: later ones come from a wrong clock, if the job's own is right."""

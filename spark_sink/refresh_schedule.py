@@ -1,7 +1,7 @@
 """Schedule of the refresh: which hours of logs are marked, and which periodic work is due."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,9 +17,7 @@ from spark_sink.facts_loader import AffectedHours
 from spark_sink.serving import dirty_hours, meta, standing
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Database
-
-KEY: Final = ("node_no", "boot", "hour_us")
-"""Columns that name an hour of a log."""
+from spark_sink.sighted_hours import KEY, SightedHours, hours_table
 
 
 @dataclass(slots=True)
@@ -57,27 +55,20 @@ class RefreshSchedule:
         self._database = database
         self._lock = lock
         self._wall_us = wall_us
-        self._keys = facts_loader.keys_of(database)
+        self.hours: Final = SightedHours(database)
         self._derived = False
         self.clocks: Final = Timer(60_000_000, 0.05)  # clocks hardly change
+        if database.rows("SELECT 1 FROM clocks LIMIT 1"):
+            self.clocks.due_us = wall_us() + self.clocks.every_us
         self.alerts: Final = Timer(5_000_000, limits.REFRESH_SHARE)
         self.retention: Final = Timer(HOUR_US)
-
-    @property
-    def keys(self) -> Ints:
-        """Return all hours of logs that have sights, a row each with the columns `KEY`."""
-        return np.array(sorted(self._keys), np.int64).reshape(-1, len(KEY))
-
-    def reload_keys(self) -> None:
-        """Read again which hours of logs have sights, after some were deleted. The caller holds the lock."""
-        self._keys = facts_loader.keys_of(self._database)
 
     def mark_all_if_outdated(self, *, force: bool) -> None:
         """Mark every hour if forced, or if derived tables have another version. The caller holds the lock."""
         if not force and meta.read_number(self._database, meta.DERIVED) == limits.DERIVED_VERSION:
             return
         with self._database.transaction():
-            dirty_hours.mark(self._database, hours_table(self.keys), self._wall_us())
+            dirty_hours.mark(self._database, hours_table(self.hours.keys), self._wall_us())
             standing.forget(self._database, BEGIN_US)
             meta.write(self._database, meta.DERIVED, limits.DERIVED_VERSION)
 
@@ -89,7 +80,7 @@ class RefreshSchedule:
             dirty = self._read_marks()
             if self._database.rows("SELECT 1 FROM touched LIMIT 1"):
                 with self._database.transaction():
-                    if dirty.num_rows >= len(self._keys):
+                    if dirty.num_rows >= len(self.hours):
                         self._database.execute("DELETE FROM touched")  # everything is derived again anyway
                     else:
                         dirty_hours.spread(
@@ -102,12 +93,8 @@ class RefreshSchedule:
 
     def _read_marks(self) -> pa.Table:
         dirty = stored.dirty(self._database, 500_000)  # a thousand nodes' logs of three weeks
-        self._keys.update(zip(*(dirty[name].to_pylist() for name in KEY), strict=True))
+        self.hours.add(dirty)
         return dirty
-
-    def reach(self, clocks: Corrections) -> AffectedHours:
-        """Return the mesh time that depends on each hour of logs."""
-        return facts_loader.affected_hours(clocks, *self.keys.T)
 
     def chunks(self, dirty: pa.Table, clocks: Corrections, known: AffectedHours) -> Iterator[Chunk]:
         """Yield the hours that depend on marked ones, few enough at a time to be joined in memory."""
@@ -115,8 +102,11 @@ class RefreshSchedule:
         last_us = np.full(dirty.num_rows, -(2**62))
         np.maximum.at(last_us, marked.asked, marked.high_us)
         todo = facts_loader.hours_between(marked.low_us, marked.high_us)
-        per_key = self.count_sights() / max(1, len(known.hour_us))
-        starts = np.sort(known.low_us)
+        with self._lock:
+            per_key = self.hours.sights_an_hour()
+        starts = np.sort(
+            known.low_us[(known.low_us >= todo.min(initial=0)) & (known.low_us <= todo.max(initial=0))]
+        )
         reached_us = -(2**62)
         begin = 0
         for end in range(1, len(todo) + 1):
@@ -139,8 +129,9 @@ class RefreshSchedule:
         First, hours of logs: those of the boots, and of other logs that lie where the boots' records lay until now.
         Second, hours of mesh time in which no records are left.
         """
-        keys = self.keys
-        own = np.array([(node_no, boot) in shifted for node_no, boot in keys[:, :2].tolist()], bool)
+        keys = self.hours.keys
+        boots, which = np.unique(keys[:, :2], axis=0, return_inverse=True)
+        own = np.array([(node_no, boot) in shifted for node_no, boot in boots.tolist()], bool)[which.ravel()]
         before = facts_loader.affected_hours(old, *keys[own].T)
         left = facts_loader.hours_between(before.low_us, before.high_us)
         after = facts_loader.affected_hours(new, *keys.T)
@@ -149,13 +140,6 @@ class RefreshSchedule:
         again = own.copy()
         again[after.asked[meets]] = True
         return hours_table(keys[again]), np.setdiff1d(left, covered)
-
-    def count_sights(self) -> int:
-        """Return the number of sights that are stored. Raises DatabaseFailedError."""
-        with self._lock:
-            ((sights,),) = self._database.rows("SELECT coalesce(sum(n), 0) FROM sights")
-        assert isinstance(sights, int)
-        return sights
 
     # --- Periodic work
 
@@ -178,9 +162,3 @@ class RefreshSchedule:
     def note_alerts(self) -> None:
         """Note that alerts are being made from all that is derived."""
         self._derived = False
-
-
-def hours_table(keys: Iterable[Sequence[int]] | Ints) -> pa.Table:
-    """Return hours of logs as a table with the columns `KEY`."""
-    columns = np.asarray(keys, np.int64).reshape(-1, len(KEY)).T
-    return pa.table({name: pa.array(column) for name, column in zip(KEY, columns, strict=True)})

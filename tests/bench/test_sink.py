@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_sink.serving.connect import open_for_reading
 from tests.bench import __main__ as bench
-from tests.bench import bench_sink, sink_json, sink_kills, sink_logs, sink_pixels, sink_rates
+from tests.bench import (
+    bench_sink,
+    sink_json,
+    sink_kills,
+    sink_logs,
+    sink_pixels,
+    sink_rates,
+    sink_refresh,
+    sink_state,
+)
 from tests.bench.figure import Figure
 from tests.bench.sink_process import Memory, Run, Sink, SinkFailedError
 from tests.spark_sink.partials import oracle
@@ -153,3 +163,32 @@ def test_it_is_run_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     with pytest.raises(InterruptedError):
         bench.main(["--only", "sink"])
     assert ran == ["sink"]
+
+
+def test_a_mesh_of_any_length_is_the_same_mesh_and_each_refresh_of_it_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink_state, "NODES", 12)
+    monkeypatch.setattr(sink_state, "HOURS_AT_A_TIME", 24)
+    path = tmp_path / "day.sqlite"
+    sink_state.make(path, 1, nodes=12)
+    database = open_for_reading(str(path))
+    ((copies, nodes, feeds),) = database.rows(
+        "SELECT count(*), count(DISTINCT node_no), count(DISTINCT feed_no) FROM copies"
+    )
+    ((meshes, matches),) = database.rows("SELECT count(DISTINCT mesh), min(matches) FROM clocks")
+    ((held,),) = database.rows("SELECT sum(held) FROM node_totals")
+    database.close()
+    assert (copies, nodes) == (24 * sink_state.ENTRIES * 12, 12)
+    assert held == copies
+    assert isinstance(feeds, int)
+    assert 5 <= feeds <= 12
+    assert meshes == 1
+    assert isinstance(matches, int)
+    assert matches > 20
+    found = sink_refresh.measure(path)
+    assert {"refresh", "lock", "memory", "overview", "message", "heatmap, 5 h ago"} <= found.keys()
+    assert all(value > 0 for value in found.values())
+    limits = [row for row in sink_refresh.table(found, found) if row.target]
+    assert limits[0].value == 1
+    assert len(limits) == len(found)

@@ -1,0 +1,159 @@
+"""Cost of one refresh, and of each view's first answer, after a day of history and after a month.
+
+``python -m tests.bench.sink_refresh DATABASE`` measures one database, which with its mesh comes from `sink_state`: adds
+a minute of the mesh some times, and prints one JSON object, seconds of each part, MiB and milliseconds.
+"""
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from spark_sink.page.answers import make_payload
+from spark_sink.page.reader import VIEWS, ReconnectingReader, serialize
+from spark_sink.page.scope import Question
+from spark_sink.refresh import Refresh
+from spark_sink.serving.connect import open_for_reading, open_for_writing
+from tests.bench import sink_state
+from tests.bench.figure import Figure
+
+MINUTE_US: Final = 60_000_000
+ROUNDS: Final = 5
+STEP_US: Final = 6_000_000
+"""Between two passes by the clock of the job: alerts are due each time, the estimate of clocks is not."""
+DAYS: Final = 30
+RATIO_MAX: Final = 1.5
+LOCK_MAX_S: Final = 1.0
+MEMORY_MAX_MIB: Final = 700.0
+ANSWER_MAX_MS: Final = 300.0
+
+
+class TimedLock:
+    """A lock that notes how long it was held."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since_s = 0.0
+        self.longest_s = 0.0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._since_s = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.longest_s = max(self.longest_s, time.perf_counter() - self._since_s)
+        self._lock.release()
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """Seconds that it takes."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def measure(path: Path) -> dict[str, float]:
+    """Medians of the parts of a refresh, after a first pass that works in what came since the job before; and views."""
+    mesh = sink_state.load_mesh(path)
+    page = ReconnectingReader(str(path))
+    questions = views(path)
+    found: dict[str, float] = {}
+    rounds: list[tuple[float, ...]] = []
+    answers: dict[str, list[float]] = {view: [] for view in questions}
+    with open_for_writing(str(path)) as database:
+        state, lock = sink_state.State(database, mesh), TimedLock()
+        wall_us = [mesh.now_us]
+        refresh = Refresh(database, lock, lambda: wall_us[0])  # type: ignore[arg-type] # all that it uses of a lock
+        for number in range(ROUNDS + 1):
+            batch, _ = state.prepare(MINUTE_US)
+            wall_us[0] += STEP_US
+            with lock:
+                merged_s = timed(lambda batch=batch: state.merge(batch))  # type: ignore[misc] # a lambda's default
+            passed_s = timed(refresh.run_pass)
+            summed_s = timed(lambda: page.ask("summary", Question()))
+            rounds.append((merged_s, passed_s, summed_s))
+            for view, question in questions.items():
+                answers[view].append(timed(lambda view=view, question=question: answer(page, view, question)))  # type: ignore[misc] # as above
+            if not number:
+                lock.longest_s = 0.0
+    page.close()
+    sink_state.mesh_of(path).unlink()  # the database went on without it
+    found |= {"refresh": statistics.median(map(sum, rounds[1:])), "lock": lock.longest_s}
+    found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return found | {view: 1_000 * statistics.median(times[1:]) for view, times in answers.items()}
+
+
+def answer(page: ReconnectingReader, view: str, question: Question) -> None:
+    """Make an answer as the server would, with nothing kept from before."""
+    make_payload(serialize(page.ask(view.partition(",")[0], question)))
+
+
+def views(path: Path) -> dict[str, Question]:
+    """All views with their usual questions: the last day, and some node, feed and message."""
+    reader = open_for_reading(str(path))
+    ((node,),) = reader.rows("SELECT node FROM nodes WHERE node_no = 7")
+    ((feed, feed_no),) = reader.rows("SELECT feed, feed_no FROM feeds WHERE feed_no = 5")
+    ((seq,),) = reader.rows("SELECT newest FROM feed_totals WHERE feed_no = ?", (feed_no,))
+    ((last_us,),) = reader.rows("SELECT max(hour_us) FROM steps")
+    reader.close()
+    assert isinstance(seq, int)
+    assert isinstance(last_us, int)
+    named = {
+        "node": Question(name=str(node)),
+        "feed": Question(name=str(feed)),
+        "message": Question(name=str(feed), seq=seq),
+    }
+    earlier = {"heatmap, 5 h ago": Question(at_us=last_us - 5 * sink_state.HOUR_US)}
+    return {view: named.get(view, Question()) for view in VIEWS if view != "summary"} | earlier
+
+
+def figures(folder: Path) -> list[Figure]:
+    """Make both meshes, and measure each in a process of its own."""
+    found = {}
+    for days in (1, DAYS):
+        path = folder / f"{days}.sqlite"
+        sink_state.make(path, days)
+        found[days] = in_process(path)
+    return table(found[1], found[DAYS])
+
+
+def in_process(path: Path) -> dict[str, float]:
+    """Measure a database in a new process, so that its memory counts alone."""
+    words = [sys.executable, "-m", "tests.bench.sink_refresh", str(path)]
+    ran = subprocess.run(words, check=True, capture_output=True, text=True)
+    told: dict[str, float] = json.loads(ran.stdout)
+    return told
+
+
+def table(day: dict[str, float], month: dict[str, float]) -> list[Figure]:
+    """Figures of a mesh after a day and after a month."""
+    name, ratio = f"{sink_state.NODES:,} nodes", month["refresh"] / day["refresh"]
+    lock, memory = month["lock"], month["memory"]
+    rows = [
+        Figure(f"{name}, one refresh after 1 day", day["refresh"], "s"),
+        Figure(f"{name}, one refresh after {DAYS} days", month["refresh"], "s"),
+        Figure("ratio of the two", ratio, "×", f"at most {RATIO_MAX:g}", ratio <= RATIO_MAX),
+        Figure("longest hold of the database", lock, "s", f"at most {LOCK_MAX_S:g} s", lock <= LOCK_MAX_S),
+        Figure(
+            "memory of the process",
+            memory,
+            "MiB",
+            f"at most {MEMORY_MAX_MIB:g} MiB",
+            memory <= MEMORY_MAX_MIB,
+        ),
+    ]
+    slow = {view: ms for view, ms in month.items() if view not in ("refresh", "lock", "memory")}
+    return rows + [
+        Figure(f"first answer, {view}", ms, "ms", f"at most {ANSWER_MAX_MS:g} ms", ms <= ANSWER_MAX_MS)
+        for view, ms in slow.items()
+    ]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(Path(sys.argv[1]))) + "\n")
