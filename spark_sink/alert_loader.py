@@ -160,8 +160,8 @@ def _own_rows(
             found.append(
                 reader.table(
                     f"WITH w (node_no, low_us, until_us) AS (VALUES {values}) SELECT {columns} FROM w "  # noqa: S608 - names of ours
-                    f"JOIN {table} t ON t.node_no = w.node_no AND t.hour_us >= w.low_us "
-                    f"AND t.hour_us < w.until_us WHERE {condition}",
+                    f"CROSS JOIN {table} t WHERE t.node_no = w.node_no AND t.hour_us >= w.low_us "
+                    f"AND t.hour_us < w.until_us AND {condition}",
                     SCHEMAS[name],
                     parameters,
                 )

@@ -36,12 +36,14 @@ _DAY_US: Final = 24 * HOUR_US
 def derive(facts: Facts) -> dict[str, pa.Table]:
     """Make all derived rows of full hours, by table. Pure."""
     heard = transmissions(facts.sights)
+    steps = progress.steps(facts)
     return {
         "links": links.links(facts, heard),
         "transmitted": uses.transmitted(facts),
         "uses": uses.uses(facts, heard),
         "delays": pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)]),
-        "steps": progress.steps(facts),
+        "steps": steps,
+        "feed_steps": progress.feed_steps(steps),
         "progress": progress.progress(facts),
         "groups": groups.groups(facts),
     }

@@ -80,8 +80,8 @@ class SightedHours:
             return 0.0
         values = ", ".join(["(?, ?, ?)"] * len(some))
         ((sights,),) = self._reader.rows(
-            f"WITH w ({', '.join(KEY)}) AS (VALUES {values}) SELECT coalesce(sum(s.n), 0) FROM w JOIN sights s "  # noqa: S608 - names of ours
-            "ON s.node_no = w.node_no AND s.boot = w.boot AND s.hour_us = w.hour_us",
+            f"WITH w ({', '.join(KEY)}) AS (VALUES {values}) SELECT coalesce(sum(s.n), 0) FROM w CROSS JOIN sights s "  # noqa: S608 - names of ours
+            "WHERE s.node_no = w.node_no AND s.boot = w.boot AND s.hour_us = w.hour_us",
             some.ravel().tolist(),
         )
         assert isinstance(sights, int)

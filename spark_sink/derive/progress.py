@@ -40,6 +40,12 @@ def steps(facts: Facts) -> pa.Table:
     )
 
 
+def feed_steps(steps: pa.Table) -> pa.Table:
+    """Make the rows of the table `feed_steps`: the highest entry that any node got to in each hour."""
+    found = steps.group_by(["feed_no", "hour_us"]).aggregate([("seq", "max")])
+    return found.rename_columns(["feed_no", "hour_us", "seq"])
+
+
 MINUTE_US: Final = 60_000_000
 
 

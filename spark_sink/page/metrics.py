@@ -45,7 +45,13 @@ def figures(scope: Scope) -> Answer:
         "nodes": common.node_rows(scope, shown, standing.behind),
         "air": shares(scope, shown),
         "delays": common.spread(
-            pair for counts in common.delays_by(scope, "node").values() for pair in counts.items()
+            (bucket, int(n))
+            for bucket, n in fetch(
+                scope.db,
+                "SELECT bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = 'node'"
+                " GROUP BY bucket",
+                scope.hours(),
+            )
         ),
         "alerts": alerts,
         "as_of_us": scope.as_of_us,

@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from spark_sink.serving import totals
-from spark_sink.serving.tables import GONE, TABLES, TOTALS, Column, ColumnType, Table
+from spark_sink.serving.tables import GONE, TABLES, Column, ColumnType, Table
 
 ARROW_TYPES: Final = {kind: pa.type_for_alias(kind.value) for kind in ColumnType}
 """Types of columns in Arrow."""
@@ -63,8 +63,11 @@ def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list
             f"CREATE INDEX IF NOT EXISTS {table.name}_by_{'_'.join(index)} ON {table.name} ({quoted(index)})"
             for index in table.indexes
         ]
-    if "frontiers" in existing:
-        statements += [totals.fill(table.name) for table in TOTALS if table.name not in existing]
+    statements += [
+        totals.fill(table)
+        for table, source in totals.SOURCES.items()
+        if source in existing and table not in existing
+    ]
     return statements
 
 

@@ -39,7 +39,7 @@ def _drop_overtaken(database: Database, steps: pa.Table) -> None:
     database.stage("steps", steps)
     database.execute(
         "DELETE FROM steps WHERE (node_no, feed_no, hour_us) IN (SELECT s.node_no, s.feed_no, s.hour_us "
-        "FROM new_steps n JOIN steps s ON s.node_no = n.node_no AND s.feed_no = n.feed_no "
+        "FROM new_steps n CROSS JOIN steps s WHERE s.node_no = n.node_no AND s.feed_no = n.feed_no "
         "AND s.hour_us > n.hour_us AND s.seq <= n.seq)"
     )
     database.execute("DROP TABLE new_steps")

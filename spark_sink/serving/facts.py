@@ -48,14 +48,15 @@ def _with_keys(reader: Reader, table: str, key: Sequence[str], wanted: Sequence[
     distinct = sorted(set(wanted))
     joined = " AND ".join(f"t.{column} = w.{column}" for column in key)
     names = ", ".join(f't."{column}"' for column in columns)
-    order = ", ".join(f"t.{column}" for column in TABLES[table].key)
     found: list[Row] = []
     for some in pieces(distinct):
         values = ", ".join([f"({marks(len(key))})"] * len(some))
         parameters: list[Value] = [value for row in some for value in row]
-        found += reader.rows(
+        # SQLite keeps the order of a CROSS JOIN: it looks up a few keys, and does not go through the table for them.
+        rows = reader.rows(
             f"WITH w ({', '.join(key)}) AS (VALUES {values}) "  # noqa: S608 the names are ours
-            f"SELECT {names} FROM w JOIN {table} t ON {joined} ORDER BY {order}",
+            f"SELECT {names} FROM w CROSS JOIN {table} t WHERE {joined}",
             parameters,
         )
+        found += sorted(rows, key=lambda row: row[: len(TABLES[table].key)])
     return table_of(table, columns, found)

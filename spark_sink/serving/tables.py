@@ -164,6 +164,7 @@ DERIVED: Final = (
     _table("uses", "hour_us:int node_no:int face:text packet:text use:text", "packets:int airtime_us:int"),
     _table("delays", "hour_us:int scope:text a:int b:int bucket:int", "n:int"),
     _table("steps", "node_no:int feed_no:int hour_us:int", "seq:int", "hour_us"),
+    _table("feed_steps", "feed_no:int hour_us:int", "seq:int", "hour_us"),
     _table("progress", "minute_us:int", "hour_us:int published:int copied:int", "hour_us"),
     _table(
         "groups", "slot_us:int node_no:int", "hour_us:int group_no:int contacts:int last_us:int?", "hour_us"

@@ -1,4 +1,8 @@
-"""Sums over frontiers, by node and by feed: how much is held and lacked is then looked up, not counted each time."""
+"""Sums over other tables, made from these where an older program made none.
+
+Those over frontiers, by node and by feed, are kept by the merge: how much is held and lacked is then looked up, not
+counted each time.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,8 +15,17 @@ _BY: Final = {
 _SUMS: Final = {"newest": "max(n.seq)", "held": "CAST(sum(n.seq - {before}) AS bigint)"}
 
 
+SOURCES: Final = {"node_totals": "frontiers", "feed_totals": "frontiers", "feed_steps": "steps"}
+"""Tables that are sums, and the ones that they are over."""
+
+
 def fill(table: str) -> str:
-    """Return the statement that makes the sums of *table*, which has to be empty, from all frontiers."""
+    """Return the statement that makes the rows of a table of `SOURCES`, which has to be empty."""
+    if table == "feed_steps":
+        return (
+            "INSERT INTO feed_steps (feed_no, hour_us, seq) "
+            "SELECT feed_no, hour_us, max(seq) FROM steps GROUP BY feed_no, hour_us"
+        )
     return _insert(table, "frontiers n", "0")
 
 

@@ -24,6 +24,7 @@ DERIVED = {
     "delays": f"hour_us, scope, CASE scope WHEN 'feed' THEN {FEED.format('a')} ELSE {NODE.format('a')} END, "
     f"CASE scope WHEN 'hop' THEN {NODE.format('b')} ELSE '' END, bucket, n",
     "steps": f"{NODE.format('t.node_no')}, {FEED.format('t.feed_no')}, hour_us, seq",
+    "feed_steps": f"{FEED.format('t.feed_no')}, hour_us, seq",
     "progress": "minute_us, hour_us, published, copied",
     "groups": f"slot_us, {NODE.format('t.node_no')}, hour_us, contacts, last_us",
 }

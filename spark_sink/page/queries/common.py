@@ -85,15 +85,18 @@ def bucket_rows(counts: dict[int, int]) -> list[tuple[int, int, int]]:
     return [(low, high, counts[bucket]) for low, high, bucket in zip(lows, highs, buckets, strict=True)]
 
 
-def delays_by(scope: Scope, kind: str) -> dict[tuple[int, int], dict[int, int]]:
-    """Return counts by bucket of every (a, b) of a scope of the table ``delays``, in the range."""
-    first_us, end_us = scope.hours()
+def delays_by(scope: Scope, kind: str, some: Sequence[int] = ()) -> dict[tuple[int, int], dict[int, int]]:
+    """Return counts by bucket of every (a, b) of a scope of the table ``delays``, in the range; others than of *some* a
+    may be left out."""
     found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    if len(some) > limits.NODES_PER_QUERY:
+        some = ()  # a long list costs more than it spares
+    only = f" AND a IN ({marks(len(some))})" if some else ""
     rows = fetch(
         scope.db,
-        "SELECT a, b, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?"
+        f"SELECT a, b, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?{only}"
         " GROUP BY bucket, a, b",
-        (first_us, end_us, kind),
+        (*scope.hours(), kind, *some),
     )
     for a, b, bucket, n in rows:
         found[a, b][bucket] = int(n)
@@ -200,7 +203,7 @@ def clock_fields(scope: Scope, number: int) -> Answer:
 def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> list[Answer]:
     """Return nodes as the overview lists them."""
     delays: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for (a, _b), counts in delays_by(scope, "node").items():
+    for (a, _b), counts in delays_by(scope, "node", numbers).items():
         delays[a] += counts.items()
     hour_us = scope.as_of_us - scope.as_of_us % limits.HOUR_US
     airtime_us = airtime_sums(scope, numbers, hour_us - limits.HOUR_US, hour_us)

@@ -23,19 +23,19 @@ def delays(scope: Scope) -> Answer:
     together: Counter[int] = Counter()
     for counts in found.values():
         together.update(counts)
-    rows = [
-        {**_named(scope, kind, a, b), **common.spread(counts.items()), "buckets": common.bucket_rows(counts)}
-        for (a, b), counts in found.items()
-    ]
+    named = [(_named(scope, kind, a, b), counts) for (a, b), counts in found.items()]
+    named.sort(key=lambda one: (-sum(one[1].values()), one[0]["label"]))
     step_us, spread = over_time(scope, kind)
-    rows.sort(key=lambda row: (-row["n"], row["label"]))
     return {
         "scope": kind,
-        "rows": rows[: limits.ROWS_MAX],
+        "rows": [
+            {**name, **common.spread(counts.items()), "buckets": common.bucket_rows(counts)}
+            for name, counts in named[: limits.ROWS_MAX]
+        ],
         "all": {**common.spread(together.items()), "buckets": common.bucket_rows(together)},
         "step_us": step_us,
         "over_time": spread,
-        "hidden": {"rows": max(0, len(rows) - limits.ROWS_MAX)},
+        "hidden": {"rows": max(0, len(named) - limits.ROWS_MAX)},
     }
 
 

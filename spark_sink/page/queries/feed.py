@@ -12,13 +12,13 @@ from spark_sink.page.scope import Answer, Scope, fetch
 def feed(scope: Scope) -> Answer:
     """Return the answer of ``/api/feed/{feed}``. Raises NotKnownError, DatabaseFailedError."""
     found = scope.feed()
-    held = frontiers(scope, [found.number])
+    held = frontiers(scope, [found.number], list(scope.nodes))
     newest = max(held.values(), default=0)
     numbers = sorted(scope.nodes, key=lambda number: (scope.nodes[number].label.casefold(), number))
     numbers.sort(key=lambda number: held.get((number, found.number), 0))
     shown = numbers[: limits.ROWS_MAX]
     (chunks,) = chunks_missing(scope, held, [found.number], shown)
-    counts = common.delays_by(scope, "feed").get((found.number, 0), {})
+    counts = common.delays_by(scope, "feed", [found.number]).get((found.number, 0), {})
     return {
         **common.feed_row(scope, found.number, newest),
         "nodes": [

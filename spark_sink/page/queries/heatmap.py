@@ -21,14 +21,12 @@ def heatmap(scope: Scope) -> Answer:
     chunks = None
     if at_us is None:
         newest = standing.newest
-        held = frontiers(scope, feeds)
+        held = frontiers(scope, feeds, nodes)
         chunks = chunks_missing(scope, held, feeds, nodes)
     else:
         at_us -= at_us % limits.HOUR_US
-        held = frontiers(scope, feeds, at_us)
-        newest = defaultdict(int)
-        for (_number, feed_no), seq in held.items():
-            newest[feed_no] = max(newest[feed_no], seq)
+        held = frontiers(scope, feeds, nodes, at_us)
+        newest = newest_at(scope, feeds, at_us)
     ((first_us,),) = fetch(scope.db, f"SELECT min(hour_us) + {limits.HOUR_US} FROM steps")
     ((last_us,),) = fetch(scope.db, f"SELECT max(hour_us) + {limits.HOUR_US} FROM steps")
     return {
@@ -45,7 +43,7 @@ def heatmap(scope: Scope) -> Answer:
     }
 
 
-def frontiers(scope: Scope, feeds: list[int], at_us: int | None = None) -> Cells:
+def frontiers(scope: Scope, feeds: list[int], nodes: list[int], at_us: int | None = None) -> Cells:
     """Return the frontier of each node, by (node_no, feed_no): now, or at the end of the hour before a full hour."""
     seq = "f.seq"
     if at_us is not None:
@@ -54,11 +52,26 @@ def frontiers(scope: Scope, feeds: list[int], at_us: int | None = None) -> Cells
             " ORDER BY s.hour_us DESC LIMIT 1)"
         )
     held: Cells = {}
-    for some in pieces(feeds):
-        sql = f"SELECT f.node_no, f.feed_no, {seq} FROM frontiers f WHERE f.feed_no IN ({marks(len(some))})"
-        rows = fetch(scope.db, sql, some if at_us is None else (at_us, *some))
+    for some in pieces(nodes) if feeds else ():
+        sql = (
+            f"SELECT f.node_no, f.feed_no, {seq} FROM frontiers f"
+            f" WHERE f.node_no IN ({marks(len(some))}) AND f.feed_no IN ({marks(len(feeds))})"
+        )
+        rows = fetch(scope.db, sql, (*(() if at_us is None else (at_us,)), *some, *feeds))
         held.update(((number, feed_no), seq) for number, feed_no, seq in rows if seq is not None)
     return held
+
+
+def newest_at(scope: Scope, feeds: list[int], at_us: int) -> dict[int, int]:
+    """Return the highest entry of each feed that any node had at the end of the hour before a full hour."""
+    found = dict.fromkeys(feeds, 0)
+    for some in pieces(feeds):
+        sql = (
+            f"SELECT feed_no, max(seq) FROM feed_steps WHERE feed_no IN ({marks(len(some))}) AND hour_us < ?"
+            " GROUP BY feed_no"
+        )
+        found.update(dict(fetch(scope.db, sql, (*some, at_us))))
+    return found
 
 
 def chunks_missing(scope: Scope, held: Cells, feeds: list[int], nodes: list[int]) -> list[list[int]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from spark_sink.serving import totals
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.ddl import ARROW_TYPES
-from spark_sink.serving.tables import TABLES, TOTALS
+from spark_sink.serving.tables import TABLES
 
 Value = int | float | str | bytes | None
 Key = Mapping[str, Any]
@@ -90,6 +90,6 @@ class Book:
                 columns = TABLES[name].columns
                 schema = pa.schema([(column.name, ARROW_TYPES[column.type]) for column in columns])
                 db.insert(name, pa.Table.from_pylist(list(rows.values()), schema=schema))
-            for table in TOTALS:
-                db.execute(f"DELETE FROM {table.name}")
-                db.execute(totals.fill(table.name))
+            for table in totals.SOURCES:
+                db.execute(f"DELETE FROM {table}")
+                db.execute(totals.fill(table))
