@@ -107,6 +107,8 @@ ORPHANS_MAX: Final = 512
 """Packets kept that nothing expects yet (arrived before their predecessor): 60 kB."""
 RECENT_MAX: Final = 2_048
 """Packet hashes remembered per face, to detect duplicates and to suppress what was just on the air."""
+COPIES_US: Final = 600_000_000
+"""Time in which a second copy of an entry or chunk shows that somebody repeats what all have: ten minutes."""
 QUEUE_MAX: Final = 1_024
 """Packets waiting per face; a further one is refused and counted."""
 SIDE_CHAINS_MAX: Final = 4_096

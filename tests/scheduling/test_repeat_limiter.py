@@ -39,6 +39,15 @@ def test_a_peer_that_takes_what_it_gets_is_given_three_times_as_much() -> None:
     assert given_in(limiter(), "a", 0, WAIT_US * 6, taking=True) >= 3 * (LENGTH + 4)
 
 
+def test_while_airtime_is_left_no_wait_is_longer_than_eight_of_the_first() -> None:
+    limits = limiter()
+    for _ in range(100):
+        limits.gave("a", LENGTH, 0)
+    assert not limits.allows("a", LENGTH, 8 * WAIT_US - 1, spare=True)
+    assert limits.allows("a", LENGTH, 8 * WAIT_US, spare=True)
+    assert not limits.allows("a", LENGTH, MOST_US - 1)
+
+
 def test_one_thing_has_no_part_in_the_limit_of_another() -> None:
     limits = limiter()
     given_in(limits, "a", 0, MOST_US)

@@ -140,3 +140,14 @@ def test_what_a_face_held_when_it_went_down_is_settled(queue: TransmitQueue, bud
     queue.close(QUIET_US)
     assert budget.status(QUIET_US).used_us == AIR_PACKET_US
     assert budget.status(QUIET_US + HOUR_US + 2 * AIR_PACKET_US).used_us == 0
+
+
+def test_airtime_is_spare_until_half_of_that_for_entries_is_spent(queue: TransmitQueue) -> None:
+    assert give(queue, 4, 0) == 4
+    assert queue.has_spare_air(4 * QUIET_US)
+    assert give(queue, 1, 4 * QUIET_US) == 1
+    assert not queue.has_spare_air(5 * QUIET_US)
+
+
+def test_without_a_limit_by_law_no_airtime_is_spare() -> None:
+    assert not TransmitQueue(FaceName("air"), radio_profile(), "bench", random.Random(1), 0).has_spare_air(0)

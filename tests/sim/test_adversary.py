@@ -55,6 +55,11 @@ WORST = {
     162: "random DIFFs, one a second",
     184: "random DIFFs, without listening first",
     264: "true WANTs, which stand for adverts of the set",
+    349: "copies of what it heard",
+    351: "copies of what it heard",
+    422: "copies of what it heard",
+    436: "a row of a generation 19 ms after each request, which hits the reply",
+    987: "copies with flipped bits, one in 2 s",
 }
 """Seeds that made honest nodes 3 to 10 times as slow as without the station, or delayed a message by more than a
 minute, and what they send."""

@@ -145,7 +145,8 @@ class ChunkRows:
             wanted = rows.get(block.id, 0)
             taking = wanted < (self._wanted[block.id] or 0)
             self._wanted[block.id] = wanted
-            if not self._repeats.allows(block.id, len(contents), now_us, taking=taking):
+            spare = self._queue.has_spare_air(now_us)
+            if not self._repeats.allows(block.id, len(contents), now_us, taking=taking, spare=spare):
                 continue
             count = max(0, min(room, wanted - self._waiting(block.id), len(contents)))
             room -= count

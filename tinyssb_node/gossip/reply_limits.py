@@ -19,6 +19,7 @@ from tinyssb_node.replication.coded_entries import generation_of
 from tinyssb_node.replication.neighbours import GenerationSum, Gift, Neighbour
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 
 class _Kind(IntEnum):
@@ -53,10 +54,11 @@ class _News:
 class ReplyLimits:
     """Limits of one face, by the packets given there."""
 
-    def __init__(self, replica: Replica, packet_us: int) -> None:
+    def __init__(self, replica: Replica, queue: TransmitQueue) -> None:
         self._replica = replica
+        self._queue = queue
         self._given: RepeatLimiter[_Key] = RepeatLimiter(
-            wait_us=limits.REPEAT_PACKETS * packet_us,
+            wait_us=limits.REPEAT_PACKETS * queue.profile.airtime_us[limits.PACKET_SIZE],
             wait_max_us=limits.REPEAT_MAX_US,
             most=limits.RECENT_MAX,
         )
@@ -82,16 +84,18 @@ class ReplyLimits:
         news = self._wanted_news(gift, neighbour, now_us)
         key = (feed, _Kind.GENERATION, generation) if news is None else (feed, _Kind.NEWS, news.first)
         taking = neighbour.takes(feed)
-        return self._has(key, now_us, taking=taking) or (
-            not isinstance(gift, GenerationSum) and self._has((feed, _Kind.ENTRY, gift[1]), now_us)
+        spare = bool(neighbour.speaker) and self._queue.has_spare_air(now_us)
+        return self._has(key, now_us, taking=taking, spare=spare) or (
+            not isinstance(gift, GenerationSum)
+            and self._has((feed, _Kind.ENTRY, gift[1]), now_us, spare=spare)
         )
 
     def allows_entry(self, feed: FeedId, seq: int, now_us: int) -> bool:
         """Return True if an entry may be given now to a peer without a name."""
         return self._has((feed, _Kind.GENERATION, generation_of(seq)), now_us)
 
-    def _has(self, key: _Key, now_us: int, *, taking: bool = False) -> bool:
-        return self._given.allows(key, self._length(key), now_us, taking=taking)
+    def _has(self, key: _Key, now_us: int, *, taking: bool = False, spare: bool = False) -> bool:
+        return self._given.allows(key, self._length(key), now_us, taking=taking, spare=spare)
 
     def allows_own(self, gift: Gift, neighbour: Neighbour, now_us: int) -> bool:
         """The same for what we published of late; False for all else."""

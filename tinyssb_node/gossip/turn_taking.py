@@ -52,7 +52,7 @@ class TurnTaking:
         """When that was."""
         self._void_turns = Counter[bytes]()
         """Turns in a row that were left to each name while nothing was heard."""
-        self._limits = ReplyLimits(replica, self._packet_us)
+        self._limits = ReplyLimits(replica, queue)
         self._asker: Neighbour | None = None
         self._offered = 0
         self._turn_of_named = False

@@ -224,7 +224,7 @@ class Node:
         # Neighbours that hear the same face have now received it too.
         if outcome.kind in _CONTENT:
             self._entries.heard_content(queue, packet, outcome, now_us)
-            self._note_waste(queue, outcome)
+            self._note_waste(queue, outcome, digest, now_us)
         elif outcome.kind is PacketKind.UNKNOWN:
             queue.heard_useless(stray=True)
         elif not any(isinstance(effect, SetChanged) for effect in effects):
@@ -393,19 +393,24 @@ class Node:
             return PacketOutcome(kind, Verdict.INVALID, type(error).__name__), []
         return PacketOutcome(kind, verdict), effects
 
-    def _note_waste(self, queue: TransmitQueue, outcome: PacketOutcome) -> None:
-        """Tell the queue how little an entry or chunk that was heard is worth to us: 0 if it added something, 2 if it
-        cannot help, 1 for a copy, half of that among hidden terminals, and a quarter for a row that may complete
-        something. Copies tell a node that lacks nothing only that others do."""
+    def _note_waste(self, queue: TransmitQueue, outcome: PacketOutcome, digest: bytes, now_us: int) -> None:
+        """Tell the queue how little an entry or chunk that was heard is worth to us: 0 if it added something, 4 if it
+        is wrong, 2 if it cannot help, 1 for a copy, half of that among hidden terminals, and a quarter for a row that
+        may complete something. A first copy tells a node that knows of nothing that it lacks only that others lack
+        something; a second one, where all stations hear each other, that somebody repeats what all have."""
         if outcome.events or (outcome.verdict is Verdict.NEW and outcome.kind not in _CODED):
             queue.heard_data(0.0)
         elif outcome.verdict is Verdict.DUPLICATE:
+            again = self._receptions.is_second_copy(queue, digest, now_us)
             if self._entries.lacks_something(queue.name):
                 queue.heard_data(1.0 - 0.5 * queue.hidden)
+            elif again and queue.hidden < 1:
+                queue.heard_data(1.0 - queue.hidden)
         else:
             block = outcome.chunk_block
             unknown = block is not None and self._replica.coded_chunks.block(block) is None
-            queue.heard_data(2.0 if outcome.verdict is not Verdict.NEW or unknown else 0.25)
+            wrong = outcome.verdict is not Verdict.NEW
+            queue.heard_data(4.0 if wrong else 2.0 if unknown else 0.25)
 
     def _gossip_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
         """Return what a packet is by its DMX; None if it may be an entry or chunk, or nothing."""

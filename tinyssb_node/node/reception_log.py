@@ -21,22 +21,30 @@ class ReceptionLog:
     def __init__(self, refusals: RefusalLog) -> None:
         self._refusals = refusals
         self._junk_meters: dict[FaceName, TokenBucket] = {}
-        self._gossip_heard: dict[FaceName, RecentSet[bytes]] = {}
+        self._heard: dict[FaceName, RecentSet[bytes]] = {}
 
     def face_up(self, face: FaceName, now_us: int) -> None:
         """A face can be used."""
         self._junk_meters[face] = TokenBucket(limits.JUNK_BURST, limits.JUNK_PER_S, 1_000_000, now_us)
-        self._gossip_heard[face] = RecentSet(limits.RECENT_MAX)
+        self._heard[face] = RecentSet(limits.RECENT_MAX)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         del self._junk_meters[face]
-        del self._gossip_heard[face]
+        del self._heard[face]
 
     def is_repeat(self, queue: TransmitQueue, hash_: bytes, now_us: int) -> bool:
         """A CLAIM, WANT or the like was heard. Return True if the very same was heard there a moment ago."""
-        heard = self._gossip_heard[queue.name]
-        again = heard.within(hash_, queue.profile.hold_us, now_us)
+        return self._heard_within(queue, hash_, queue.profile.hold_us, now_us)
+
+    def is_second_copy(self, queue: TransmitQueue, hash_: bytes, now_us: int) -> bool:
+        """A copy of an entry or chunk that is stored was heard. Return True if the very same copy was heard there of
+        late: honest neighbours seldom give a packet so often."""
+        return self._heard_within(queue, hash_, limits.COPIES_US, now_us)
+
+    def _heard_within(self, queue: TransmitQueue, hash_: bytes, span_us: int, now_us: int) -> bool:
+        heard = self._heard[queue.name]
+        again = heard.within(hash_, span_us, now_us)
         heard.add(hash_, now_us)
         return again
 

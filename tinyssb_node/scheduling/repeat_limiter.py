@@ -17,6 +17,8 @@ _SPARE: Final = 4
 _TAKING: Final = 3
 """Factor on what is given at once to a peer whose requests show that it takes what it gets: at a loss of 50 % it needs
 two and a half times the length in most cases."""
+_SPARE_DOUBLINGS: Final = 3
+"""Doublings of the wait at most while airtime is left for it (decision 0092)."""
 _FORGET_US: Final = 3_600_000_000
 """Time in which as much is forgotten as is given at once: nodes that come later need it too."""
 
@@ -40,15 +42,16 @@ class RepeatLimiter(Generic[K]):
         self._most = most
         self._given: OrderedDict[K, _Given] = OrderedDict()
 
-    def allows(self, key: K, length: int, now_us: int, *, taking: bool = False) -> bool:
+    def allows(self, key: K, length: int, now_us: int, *, taking: bool = False, spare: bool = False) -> bool:
         """Return True if a packet of *key*, which has so many, may be given now. *taking*: the peer that requests it
-        has taken what it got before."""
+        has taken what it got before. *spare*: enough airtime is left for repeats."""
         given = self._given.get(key)
         if given is None:
             return True
         free = (length + _SPARE) * (_TAKING if taking else 1)
         beyond = floor(_left(given, length, now_us)) - free
-        return beyond < 0 or now_us - given.at_us >= min(self._wait_us << min(beyond, 20), self._wait_max_us)
+        doublings = min(beyond, _SPARE_DOUBLINGS if spare else 20)
+        return beyond < 0 or now_us - given.at_us >= min(self._wait_us << doublings, self._wait_max_us)
 
     def gave(self, key: K, length: int, now_us: int, packets: int = 1) -> None:
         """Record that so many packets of *key* are given now."""
