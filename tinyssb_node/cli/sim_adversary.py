@@ -69,7 +69,7 @@ def _search(arguments: argparse.Namespace, name: str) -> int:
     median = sorted(attack.slower for attack in found)[len(found) // 2]
     print(
         f"{len(found)} seeds played: median k {median:.2f}, worst k {max(attack.slower for attack in found):.2f}, "
-        f"{max(attack.beyond for attack in found):.2f} beyond what collisions alone cost, "
+        f"{max(attack.beyond for attack in found):.2f} beyond what its airtime costs, "
         f"{broken} above what is promised (k {most:g}, messages twice as late and 30 s)."
     )
     return 1 if broken else 0
@@ -94,5 +94,5 @@ def as_line(attack: Attack) -> str:
     """Return an attack in one line."""
     late = f"own messages {attack.delay_s:.0f} s ({attack.allowed_s:.0f} s allowed)"
     broken = f", {attack.broken}" if attack.broken else ""
-    noise = f" (collisions {attack.jammed:.2f})" if attack.jammed != 1 else ""
+    noise = f" (airtime {attack.jammed:.2f})" if attack.jammed != 1 else ""
     return f"k {attack.slower:.2f}{noise}, {late}{broken}, seed {attack.seed}: {attack.plan}"

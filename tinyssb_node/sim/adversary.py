@@ -103,13 +103,14 @@ class Attack:
     broken: str = ""
     """The rule that a node broke meanwhile; empty for none."""
     jammed: float = 1.0
-    """The factor by which collisions with the station's packets make the honest nodes' packets of 120 bytes reach
-    fewer nodes, if the station sends noise of the same length at the same times. So any protocol needs as many times
-    more of them. 1 if it was not needed to judge."""
+    """The factor that the station's airtime costs any protocol, whatever the packets say. It is the factor by which
+    collisions make the honest nodes' packets of 120 bytes reach fewer nodes, if the station sends noise of the same
+    length at the same times: as many times more of them are needed. And only while the station is silent they can go.
+    1 if it was not needed to judge."""
 
     @property
     def beyond(self) -> float:
-        """The multiple beyond what collisions alone cost."""
+        """The multiple beyond what the station's airtime costs."""
         return self.slower / self.jammed
 
     def badness(self, most: float) -> float:
@@ -135,6 +136,8 @@ class HonestWatcher(ConvergenceWatcher):
         self.delay_us = 0
         """Longest delay of what was published later and has arrived everywhere."""
         self._full_sent = self._full_received = 0
+        self._taken_us = 0
+        self._honest_until_us = self._station_until_us = 0
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """See ConvergenceWatcher."""
@@ -147,11 +150,23 @@ class HonestWatcher(ConvergenceWatcher):
         """Honest nodes that received a packet of 120 bytes, until all agreed."""
         return self._full_received / self._full_sent
 
+    @property
+    def taken_us(self) -> int:
+        """Airtime of the station's packets until all agreed, without what overlapped with honest ones."""
+        return self._taken_us
+
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """See SimulationWatcher."""
-        del begin_us, end_us
         if self._counts(inhabitant, len(send.packet)):
             self._full_sent += 1
+        if not self._waiting:
+            return
+        if inhabitant.name == self._station:
+            self._taken_us += max(0, end_us - max(begin_us, self._honest_until_us))
+            self._station_until_us = end_us
+        else:
+            self._taken_us -= max(0, min(end_us, self._station_until_us) - begin_us)
+            self._honest_until_us = max(self._honest_until_us, end_us)
 
     def _counts(self, inhabitant: SimulatedNode, length: int) -> bool:
         return bool(self._waiting) and inhabitant.name != self._station and length == limits.PACKET_SIZE
@@ -341,7 +356,8 @@ def judge(name: str, seed: int, plan: Plan) -> Attack:
     if slower > SCENARIOS[name].most:
         noise = simulation_of(name, seed, replace(plan, noise=True))
         noise.run()
-        jammed = max(1.0, base.receivers / noise.honest.receivers)
+        silent = 1.0 - honest.taken_us / (now_us if agreed_us is None else agreed_us)
+        jammed = max(1.0, base.receivers / noise.honest.receivers) / silent
     return Attack(
         seed=seed,
         plan=plan,
