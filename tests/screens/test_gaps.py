@@ -106,3 +106,11 @@ def test_in_words() -> None:
     assert gap_in_words(MessageGap(1, None), NAMES) == "1 message missing"
     assert gap_in_words(MessageGap(2, None), NAMES) == "2 messages missing"
     assert gap_in_words(MessageGap(2, BOB), NAMES) == f"up to 2 messages of {NAMES.shown(BOB)} missing"
+
+
+def test_a_message_that_waits_stands_at_the_end_of_its_minute() -> None:
+    minute_us = START_US - START_US % MINUTE_US
+    same_minute = placed("a", 0, order_us=minute_us + 3)
+    for said_us, texts in ((minute_us, ["a", "b"]), (minute_us + 2, ["b", "a"])):
+        waits = [waiting("b", None, "gone", said_us=said_us)]
+        assert [text for text, _ in shown([same_minute], waits)] == texts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.content.time_order import claim_of, order_key, read_order_key
@@ -14,6 +14,9 @@ from tinyssb_node.ids import FeedId, MessageId
 
 if TYPE_CHECKING:
     from tinyssb_node.screens.people import DisplayNames
+
+
+_MINUTE_US: Final = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,17 @@ def _times(rows: Sequence[MessageRow], waiting: Sequence[MessageRow]) -> dict[Me
             before[next_[2]] = (*before[next_[2]], one[2])
     for row in waiting:
         claimed = claim_of(row.said_us)
-        at_us[row.id] = row.committed_us if claimed is None else claimed
+        at_us[row.id] = row.committed_us if claimed is None else _end_of_minute(claimed)
     # Ids are hashes of what they name: no message is before itself, and as many rounds as messages are enough.
     for _ in waiting:
         for row in waiting:
             at_us[row.id] = max(at_us[row.id], *(at_us.get(id_, -1) + 1 for id_ in before[row.id]), 0)
     return at_us
+
+
+def _end_of_minute(claimed_us: int) -> int:
+    """Return a time, or the end of the minute that it states: what waits knows more than what came before it."""
+    return claimed_us if claimed_us % _MINUTE_US else claimed_us + _MINUTE_US - 1
 
 
 def _with_gaps(waiting: Sequence[MessageRow]) -> Iterator[tuple[MessageRow, MessageGap | None]]:
