@@ -191,3 +191,41 @@ def test_four_nodes_show_a_group_in_one_order_after_splits_and_a_late_start(tmp_
         threads = {markdown(one, question[:8], "--group", "Hut") for one in all_four}
         assert len(threads) == 1
         assert "I just woke up" in threads.pop()
+
+
+def test_what_was_read_in_a_group_is_known_after_a_restart(tmp_path: Path) -> None:
+    feeds = {name: make_home(tmp_path / name, name=name).hex() for name in ("ana", "bob")}
+    stick = tmp_path / "stick.tssb"
+
+    def unread(person: Person) -> list[tuple[int, str]]:
+        return [(row["unread"], row["latest"]["text"]) for row in person.objects("inbox")]
+
+    with daemon(tmp_path / "ana") as running:
+        ana = Person(running, feeds["ana"])
+        with daemon(tmp_path / "bob") as first:
+            bob = Person(first, feeds["bob"])
+            ana.types("follow", bob.feed)
+            bob.types("follow", ana.feed)
+            carry(stick, bob, ana)
+            ana.objects("group", "create", "Hut", bob.feed)
+            for text in ("one", "a long one " * 30):
+                post(ana, text)
+            carry(stick, ana, bob)
+            bob.sees("a long one", "group", "read", "Hut", "--json")
+            assert unread(bob)[0][0] == 2
+            assert "one" in bob.types("chat", "--group", "Hut")
+            assert unread(bob) == []
+        post(ana, "two")
+        with daemon(tmp_path / "bob") as second:
+            bob = Person(second, feeds["bob"])
+            assert unread(bob) == []
+            carry(stick, ana, bob)
+            bob.sees("two", "group", "read", "Hut", "--json")
+            assert unread(bob) == [(1, "two")]
+        with daemon(tmp_path / "bob") as third:
+            bob = Person(third, feeds["bob"])
+            assert unread(bob) == [(1, "two")]
+            (row,) = bob.objects("chat", "--group", "Hut", "--arrived", "1")
+            assert row["text"] == "two"
+            bob.types("group", "read", "Hut")
+            assert unread(bob) == []

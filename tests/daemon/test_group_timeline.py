@@ -174,7 +174,7 @@ def test_what_came_late_is_known_by_its_arrival_though_it_comes_before_others() 
     says(world["a"], "seen", 5)
     timeline.refresh()
     (_, last), listed = timeline.listed().page()[-1], timeline.listed()
-    mark = max(listed.arrival(id_) for _, id_ in listed.page())
+    mark = listed.arrivals[-1][0]
     seen = listed.seen(mark)
     assert seen is not None
     assert seen[1] == last
@@ -184,7 +184,7 @@ def test_what_came_late_is_known_by_its_arrival_though_it_comes_before_others() 
     assert texts(timeline) == ["early", "seen"]
     (late,) = listed.arrived(mark)
     assert late < seen
-    assert listed.arrived(listed.arrival(late[1])) == []
+    assert listed.arrived(listed.arrivals[-1][0]) == []
     assert listed.arrived(None, 1) == [late]
     assert len(listed.arrived(0)) == len(listed.page())
 
@@ -200,7 +200,7 @@ def test_what_waited_counts_as_arrived_when_its_predecessor_came() -> None:
     timeline = Timeline(world["a"].here)
     timeline.refresh()
     listed = timeline.listed()
-    mark = max(listed.arrival(one[1]) for one in listed.page())
+    mark = listed.arrivals[-1][0]
     assert [said.id for said in timeline.waiting()] == [second.id]
     assert timeline.missing(timeline.waiting()[0]) == [first.id]
     world["a"].receive([first])

@@ -493,8 +493,9 @@ class GroupHandler:
         listed, row_of, waiting = (self._early_rows if early else self._rows)(place, groups, root)
         rows, seen = waiting, None
         if request.arrived or request.after is not None:
-            rows = map(row_of, listed.arrived(request.after, request.limit))
-            seen = listed.seen(request.after or 0)
+            found = listed.arrived(request.after, request.limit)
+            rows = map(row_of, found)
+            seen = listed.seen(request.after or 0) if found else None
         elif not request.waiting:
             rows = map(row_of, listed.page(before=before, after=after, limit=request.limit))
         count = 0

@@ -1,7 +1,7 @@
 """A private group's messages in the order in which people read them (decision 0084), and which of them count."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -40,8 +40,10 @@ class ListedMessages:
 
     positions: Sequence[Position]
     """All messages, in order."""
-    arrival: Callable[[bytes], int]
-    """Returns the arrival number since when a message is listed."""
+    arrivals: Sequence[tuple[int, bytes]]
+    """The number since when each message is listed, and its id, sorted."""
+    time: Callable[[bytes], int]
+    """Returns the effective time of a message."""
     shown: Callable[[bytes], bool]
     """Returns whether a message is listed."""
 
@@ -60,33 +62,37 @@ class ListedMessages:
     def arrived(self, after: int | None, limit: int | None = None) -> list[Position]:
         """Return those that arrived since the number *after*, in order of arrival, the first *limit*, and all others
         that came with the last of these; without *after* the last *limit*."""
-        later = (one for one in self.positions if after is None or self.arrival(one[1]) > after)
-        found = [one for one in later if self.shown(one[1])]
-        found.sort(key=lambda one: (self.arrival(one[1]), one))
-        if limit is None or len(found) <= limit:
-            return found
         if after is None:
-            return found[-limit:]
-        last = self.arrival(found[limit - 1][1])
-        return [one for one in found if self.arrival(one[1]) <= last]
+            latest = (one for one in reversed(self.arrivals) if self.shown(one[1]))
+            found = list(islice(latest, limit))
+        else:
+            found = []
+            for at in range(bisect_left(self.arrivals, (after + 1, b"")), len(self.arrivals)):
+                arrival, id_ = self.arrivals[at]
+                if limit is not None and len(found) >= limit and arrival > found[-1][0]:
+                    break
+                if self.shown(id_):
+                    found.append((arrival, id_))
+        ordered = sorted((arrival, (self.time(id_), id_)) for arrival, id_ in found)
+        return [position for _, position in ordered]
 
     def seen(self, mark: int) -> Position | None:
         """Return the last position in order of those that arrived up to the number *mark*; None: there is none."""
-        found = (one for one in reversed(self.positions) if self.arrival(one[1]) <= mark)
-        return next((one for one in found if self.shown(one[1])), None)
+        before = self.arrivals[: bisect_left(self.arrivals, (mark + 1, b""))]
+        return max(((self.time(id_), id_) for _, id_ in before if self.shown(id_)), default=None)
 
 
-def listed_early(posts: Iterable[OpenedGroupMessage]) -> ListedMessages:
+def listed_early(posts: Collection[OpenedGroupMessage]) -> ListedMessages:
     """Return the messages of a group whose history is not here."""
     numbers: dict[FeedId, int] = {}
     messages = [
         _dated(said, said.message, numbers.setdefault(said.author, len(numbers)), 0) for said in posts
     ]
-    arrivals = {said.id: said.arrival for said in posts}
     times = order_times(messages)
     return ListedMessages(
         sorted((time, id_) for id_, time in times.items()),
-        lambda id_: arrivals[MessageId(id_)],
+        sorted((said.arrival, said.id) for said in posts),
+        times.__getitem__,
         lambda _: True,
     )
 
@@ -119,6 +125,8 @@ class Timeline:
     _arrivals: dict[MessageId, int] = field(default_factory=dict)
     """By message: the arrival since when it has a position, its own or that of a predecessor that came later. Stays the
     same over restarts: the keys of an epoch come before the feeds that they open."""
+    _by_arrival: list[tuple[int, bytes]] = field(default_factory=list)
+    """The same, sorted."""
     _covered: bool = False
     """A message covers a text whose key was not here when it was taken."""
     _view: EpochGraph | None = None
@@ -169,7 +177,9 @@ class Timeline:
         feed = self._numbers.setdefault((said.author, said.key), len(self._numbers))
         self._order.add(_dated(said, message, author, feed))
         before = (self._arrivals[id_] for id_ in self.group.tangle.previous(said.id))
-        self._arrivals[said.id] = max(said.arrival, *before, 0)
+        if said.id not in self._arrivals:
+            self._arrivals[said.id] = arrival = max(said.arrival, *before, 0)
+            insort(self._by_arrival, (arrival, said.id))
 
     def _judge(self, view: EpochGraph) -> None:
         self._flaws = {line.said.id: line.flaw for line in self.group.audit() if line.flaw is not None}
@@ -263,7 +273,8 @@ class Timeline:
         """Return the messages that screens list: those that count and tell something."""
         return ListedMessages(
             self._order.positions,
-            lambda id_: self._arrivals[MessageId(id_)],
+            self._by_arrival,
+            self._order.time,
             lambda id_: self._tells(self.group.said(MessageId(id_))),
         )
 
