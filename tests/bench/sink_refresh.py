@@ -98,8 +98,9 @@ def views(path: Path) -> dict[str, Question]:
     """All views with their usual questions: the last day, and some node, feed and message."""
     reader = open_for_reading(str(path))
     ((node,),) = reader.rows("SELECT node FROM nodes WHERE node_no = 7")
-    ((feed, feed_no),) = reader.rows("SELECT feed, feed_no FROM feeds WHERE feed_no = 5")
-    ((seq,),) = reader.rows("SELECT newest FROM feed_totals WHERE feed_no = ?", (feed_no,))
+    ((feed, seq),) = reader.rows(
+        "SELECT f.feed, t.newest FROM feed_totals t JOIN feeds f ON f.feed_no = t.feed_no ORDER BY t.feed_no LIMIT 1"
+    )
     ((last_us,),) = reader.rows("SELECT max(hour_us) FROM steps")
     reader.close()
     assert isinstance(seq, int)
