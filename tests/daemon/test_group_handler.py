@@ -15,13 +15,14 @@ from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.test_late_forks import long_ago
 from tests.groups.world import World, person, start
+from tinyssb_node.content.files import File
 from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
 from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.early_posts import EarlyEpoch, EarlyGroup
-from tinyssb_node.groups.messages import GroupContent, GroupMessageError, post
+from tinyssb_node.groups.messages import GroupContent, GroupMessageError, attach, post
 from tinyssb_node.groups.plan import exclude
 from tinyssb_node.groups.reader import GivenEpoch
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
@@ -178,15 +179,23 @@ async def test_a_message_that_waits_is_listed_with_what_it_waits_for(bench: Benc
     lost, late = (one for id_, one in world.all.items() if id_ not in before)
     ask = Asked(bench, FakeGroups(Hut=world["a"]))
     world["a"].receive([late])
+    epoch = world["b"].here.root
     ((row,), result) = await ask("group_read", group="Hut", waiting=True)
     assert (row["text"], row["place"], row["order"], row["missing"]) == ("late", None, "", [lost.id.hex()])
     assert (row["previous"], result["count"]) == ([lost.id.hex()], 1)
     rows, _ = await ask("group_read", group="Hut")
     assert "late" not in [row["text"] for row in rows]
+    attached = File("map.webp", "image/webp", b"picture")
+    sent = world["b"].publish(
+        draft_content(world["b"].here, *attach(attached)), world["b"].here.view[epoch].key
+    )
+    world["a"].receive([sent])
+    _, file = await ask("group_file", group="Hut", message=sent.id.hex())
+    assert bytes.fromhex(file["data"]) == b"picture"
     world["a"].receive([lost])
     assert (await ask("group_read", group="Hut", waiting=True))[0] == []
-    rows, _ = await ask("group_read", group="Hut", limit=2)
-    assert [row["text"] for row in rows] == ["lost", "late"]
+    rows, _ = await ask("group_read", group="Hut", limit=3)
+    assert [row["text"] for row in rows] == ["lost", "late", None]
 
 
 async def test_only_what_counts_is_read_and_all_is_in_the_audit(bench: Bench) -> None:

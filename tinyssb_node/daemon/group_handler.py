@@ -341,8 +341,9 @@ class GroupHandler:
     async def _file(self, request: requests.GroupFile, _client: ControlConnection) -> group_rows.GroupFileRow:
         place, root = await self._find(request)
         groups = self._groups(self._node(place))
-        id_ = self._message(place, groups, root, request.message, "Nothing was read.")
         timeline = self._timeline(place, groups, root)
+        ids = [*timeline.group.tangle, *timeline.group.tangle.waiting]
+        id_ = _message(ids, request.message, "Nothing was read.")
         said = timeline.group.said(id_)
         opened = timeline.opened(said)
         file = file_of(opened) if isinstance(opened, GroupContent) and timeline.counts(said) else None
@@ -365,23 +366,9 @@ class GroupHandler:
         self, place: NetworkStorage, groups: GroupManager, root: MessageId, digits: str | None
     ) -> MessageId | None:
         """Find the message of a group whose id begins with *digits*. Raises ProblemError."""
-        return None if digits is None else self._message(place, groups, root, digits, "Nothing was written.")
-
-    def _message(
-        self, place: NetworkStorage, groups: GroupManager, root: MessageId, digits: str, done: str
-    ) -> MessageId:
-        """Find the message of a group whose id begins with *digits*; *done*: what was done if there is none. Raises
-        ProblemError."""
-        timeline = self._timeline(place, groups, root)
-        found = [id_ for id_ in timeline.group.tangle if digits and id_.hex().startswith(digits.lower())]
-        if len(found) == 1:
-            return found[0]
-        told = digits[: limits.CONTROL_ID_MAX]
-        raise ProblemError(
-            f"{len(found) or 'No'} messages of this group have an id that begins with '{told}'. {done}",
-            "`tinyssb group read` shows the first digits of each id.",
-            code="unknown_entry",
-        )
+        if digits is None:
+            return None
+        return _message(self._timeline(place, groups, root).group.tangle, digits, "Nothing was written.")
 
     def _write(
         self,
@@ -715,6 +702,19 @@ def _check_name(name: str) -> None:
             f"A group's name has 1 to {limits.GROUP_TEXT_MAX} bytes. Nothing was written.",
             "Choose a shorter one.",
         )
+
+
+def _message(ids: Iterable[MessageId], digits: str, done: str) -> MessageId:
+    """Find the one of *ids* that begins with *digits*; *done*: what was done if there is none. Raises ProblemError."""
+    found = [id_ for id_ in ids if digits and id_.hex().startswith(digits.lower())]
+    if len(found) == 1:
+        return found[0]
+    told = digits[: limits.CONTROL_ID_MAX]
+    raise ProblemError(
+        f"{len(found) or 'No'} messages of this group have an id that begins with '{told}'. {done}",
+        "`tinyssb group read` shows the first digits of each id.",
+        code="unknown_entry",
+    )
 
 
 def _position(text: str | None) -> Position | None:
