@@ -44,19 +44,18 @@ class SightedHours:
 
     def add(self, marked: pa.Table) -> None:
         """Add hours, some of which may be known."""
-        keys = np.stack([marked[name].to_numpy() for name in KEY], axis=1)
-        keys = keys[np.lexsort(keys.T[::-1])]
-        new = []
-        for begin, count in zip(*runs(run_starts(keys[:, 0], keys[:, 1])), strict=True):
-            node_no, boot = (int(number) for number in keys[begin, :2])
-            known = self._hours.get((node_no, boot), np.empty(0, np.int64))
-            hours = np.setdiff1d(keys[begin : begin + count, 2], known)
-            if len(hours):
-                self._hours[node_no, boot] = np.union1d(known, hours)
-                boots = np.tile(keys[begin, :2], (len(hours), 1))
-                new.append(np.concatenate([boots, hours.reshape(-1, 1)], axis=1))
+        none = np.empty(0, np.int64)
+        new: dict[tuple[int, int], list[int]] = {}
+        for node_no, boot, hour_us in zip(*(marked[name].to_pylist() for name in KEY), strict=True):
+            known = self._hours.get((node_no, boot), none)
+            place = known.searchsorted(hour_us)
+            if place == len(known) or known[place] != hour_us:
+                new.setdefault((node_no, boot), []).append(hour_us)
+        for key, hours in new.items():
+            self._hours[key] = np.union1d(self._hours.get(key, none), hours)
         if new:
-            self._append(np.concatenate(new))
+            rows = {(*key, hour_us) for key, hours in new.items() for hour_us in hours}
+            self._append(np.array(sorted(rows), np.int64))
 
     def _append(self, new: Ints) -> None:
         self.keys = np.concatenate([self.keys, new])
