@@ -92,7 +92,9 @@ class PostgresDatabase(PostgresReader, Database):
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
-        rows = _storable(without_nan(rows))
+        rows = _storable(
+            without_nan(rows.combine_chunks())
+        )  # Arrow writes wrong CSV where an empty chunk is first
         statement = f"COPY {table} ({ddl.quoted(rows.column_names)}) FROM STDIN"
         if any(pa.types.is_binary(field.type) for field in rows.schema):
             with self._translated(), self._connection.cursor().copy(statement) as copy:

@@ -142,3 +142,9 @@ def test_many_rows_come_as_columns(database: Database, monkeypatch: pytest.Monke
     assert (found.schema, nothing.schema) == (schema, schema)
     assert [tuple(row.values()) for row in found.to_pylist()] == rows
     assert nothing.num_rows == 0
+
+
+def test_rows_whose_first_part_is_empty(database: Database) -> None:
+    rows = pa.table({"node_no": [1, 2], "held": [3, 4]})
+    database.insert("node_totals", pa.concat_tables([rows.slice(0, 0), rows]))
+    assert database.rows("SELECT node_no, held FROM node_totals ORDER BY node_no") == [(1, 3), (2, 4)]
