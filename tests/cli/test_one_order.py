@@ -227,5 +227,9 @@ def test_what_was_read_in_a_group_is_known_after_a_restart(tmp_path: Path) -> No
             assert unread(bob) == [(1, "two")]
             (row,) = bob.objects("chat", "--group", "Hut", "--arrived", "1")
             assert row["text"] == "two"
-            bob.types("group", "read", "Hut")
+            (row,) = bob.objects("group", "read", "Hut", "--arrived", "1")
+            assert row["text"] == "two"
+            assert unread(bob) == [(1, "two")], "a program reads for nobody"
+            shown = bob.types("group", "read", "Hut", "--arrived", "1")
+            assert shown.endswith("  two\n")
             assert unread(bob) == []

@@ -156,6 +156,9 @@ def _add_messages(add_action: Callable[..., argparse.ArgumentParser]) -> None:
         metavar="N",
         help=f"show the N latest messages (default: {limits.CHAT_LAST})",
     )
+    action.add_argument(
+        "--arrived", type=positive, metavar="N", help="show the N messages that arrived last, in their order"
+    )
     _add_group(add_action("audit", audit, "list all messages of a group, and the rules they broke"))
 
 
@@ -524,13 +527,16 @@ def show(arguments: argparse.Namespace) -> int:
 def read(arguments: argparse.Namespace) -> int:
     """Show the messages of a group."""
     with open_node(arguments) as talk:
-        last = min(arguments.last, limits.CHAT_LAST_MAX)
-        if arguments.json:
-            for row in talk.client.group_read(arguments.group, limit=last):
-                print(json.dumps(row.fields()))
-            return 0
-        notes = notes_below(talk.client, arguments.group)
-        show_latest(talk, notes.group, notes, last)
+        if not arguments.json:
+            notes = notes_below(talk.client, arguments.group)
+            show_latest(talk, notes.group, notes, arguments.last, arguments.arrived)
+        elif arguments.arrived is not None:
+            count = min(arguments.arrived, limits.CHAT_LAST_MAX)
+            arrived = list(talk.client.group_arrived(arguments.group, None, count))
+            print_json(row.fields() for row in sorted(arrived, key=lambda row: row.order))
+        else:
+            last = min(arguments.last, limits.CHAT_LAST_MAX)
+            print_json(row.fields() for row in talk.client.group_read(arguments.group, limit=last))
     return 0
 
 
