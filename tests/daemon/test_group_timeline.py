@@ -15,6 +15,7 @@ from tinyssb_node.daemon.group_timeline import Timeline, listed_early
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, GroupContent, OpenedGroupMessage, leave, post, text_of
 from tinyssb_node.groups.plan import add, exclude
+from tinyssb_node.groups.text_chains import CHAIN, TEXT
 from tinyssb_node.groups.writer import draft_content
 from tinyssb_node.ids import MessageId
 
@@ -273,6 +274,33 @@ def text_of_id(world: World, id_: bytes) -> str | None:
     message = world.all[MessageId(id_)].message
     assert isinstance(message, GroupContent)
     return text_of(message)
+
+
+def test_a_text_has_its_time_once_its_key_has_come() -> None:
+    world = start("ab")
+    covered = world["b"].publish(
+        draft_content(world["b"].here, TEXT, b"sealed"), world["b"].here.view[world["b"].here.root].key
+    )
+    world.meet(*"ab")
+    inside = draft_content(world["b"].here, *post("inside", said_s=NOW_S))
+    assert isinstance(inside, GroupContent)
+    keys: dict[MessageId, GroupContent] = {}
+    timeline = Timeline(world["a"].here, opened=lambda said: keys.get(said.id, said.message))
+    timeline.refresh()
+    arrivals = timeline.listed().arrivals
+    assert timeline.time(covered) < NOW_S
+    keys[covered.id] = inside
+    says(world["a"], "later", 9)
+    timeline.refresh()
+    assert timeline.time(covered) < NOW_S
+    key = timeline.group.said(covered.id).key
+    world["a"].publish(draft_content(world["a"].here, CHAIN, b"keys"), key)
+    timeline.refresh()
+    assert timeline.time(covered) == (NOW_S - NOW_S % 60) * 1_000_000
+    assert timeline.listed().arrivals[: len(arrivals)] == arrivals
+    anew = Timeline(world["a"].here, opened=timeline.opened)
+    anew.refresh()
+    assert shown(timeline) == shown(anew)
 
 
 def test_an_hour_of_doubt_is_the_same_for_groups() -> None:

@@ -626,7 +626,7 @@ class GroupHandler:
         if not found:
             raise ProblemError(
                 f"This node knows of no group '{told}'.",
-                "`tinyssb group list` lists them. Whoever was added to one sees it once the addition has come.",
+                "`tinyssb group list` lists them: those that you were added to, once the addition has arrived.",
                 code="unknown_group",
             )
         if len(found) > 1:
