@@ -238,12 +238,12 @@ class GroupMessageQueries:
         return sorted(rows, key=lambda row: row.order)
 
     def unread(self, conversation: str, after: int, limit: int) -> UnreadMessages:
-        """Return the messages of others that arrived since the number *after*, counted up to *limit*; without changes
+        """Return the messages of others among the first *limit* that arrived since the number *after*, without changes
         of the group."""
-        listing = self.client.group_arrived(conversation, after)
+        listing = self.client.group_arrived(conversation, after, limit)
         rows = [row for row in self._rows(listing) if is_news(row)]
-        older = sum(row.order < listing.result.seen for row in rows[:limit])
-        return UnreadMessages(min(len(rows), limit), older, rows[-1] if rows else None)
+        older = sum(row.order < listing.result.seen for row in rows)
+        return UnreadMessages(len(rows), older, rows[-1] if rows else None)
 
     def waiting(self, conversation: str, limit: int = 50) -> list[GroupMessageView]:
         """Return messages that wait for predecessors, the latest arrivals first."""
