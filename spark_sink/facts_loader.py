@@ -181,13 +181,17 @@ def records_by_node(reader: Reader, keys: Ints) -> Iterator[ClockRecords]:
     Raises DatabaseFailedError.
     """
     keys = keys[np.lexsort(keys.T[::-1])]
-    begins, _ = runs(run_starts(keys[:, 0]))
-    for some in pieces(begins.tolist(), 16):  # a week of them has about 250,000 sights
-        until = np.searchsorted(begins, some[-1], "right")
-        end = begins[until] if until < len(begins) else len(keys)
-        table = stored.sights_of(
-            reader, [(node, boot, hour) for node, boot, hour in keys[some[0] : end].tolist()]
-        )
-        yield unpack_records(
-            table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist()
-        )
+    nodes, counts = runs(run_starts(keys[:, 0]))
+    begin = 0
+    for end in (nodes + counts).tolist():
+        # A week of sixteen nodes has about 250,000 sights. The last node ends the last part.
+        if end - begin >= _HOURS_AT_A_TIME or end == len(keys):
+            wanted = [(node, boot, hour) for node, boot, hour in keys[begin:end].tolist()]
+            table = stored.sights_of(reader, wanted)
+            yield unpack_records(
+                table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist()
+            )
+            begin = end
+
+
+_HOURS_AT_A_TIME: Final = 16 * 168
