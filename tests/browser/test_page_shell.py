@@ -246,7 +246,8 @@ def test_a_change_in_the_database_is_on_the_page_without_a_reload(
         before = int(entries.text_content() or "0")
         with closing(sqlite3.connect(database)) as told, told:
             told.execute(
-                "UPDATE frontiers SET seq = seq + 1 WHERE feed_no = (SELECT min(feed_no) FROM frontiers)"
+                "UPDATE feed_totals SET newest = newest + 1 "
+                "WHERE feed_no = (SELECT min(feed_no) FROM feed_totals)"
             )
             told.execute("UPDATE meta SET value = value + 1 WHERE name = 'changes'")
         expect(entries).to_have_text(str(before + 1))
