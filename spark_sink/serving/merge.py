@@ -255,9 +255,8 @@ def _merge_rows(database: Database, table: str, rows: pa.Table) -> None:
     if table in _SORTED:
         rows = rows.sort_by([(column, "ascending") for column in TABLES[table].key])
     database.stage(table, rows)
-    if table == "frontiers":
-        for statement in totals.add():
-            database.execute(statement)
+    for statement in totals.add(table):
+        database.execute(statement)
     if table in ("counts", "traffic"):
         standing.note_counted(database, table)
     database.execute(RULES[table])

@@ -117,8 +117,9 @@ FACTS: Final = (
 TOTALS: Final = (
     _table("node_totals", "node_no:int", "held:int"),
     _table("feed_totals", "feed_no:int", "newest:int held:int"),
+    _table("chunk_totals", "node_no:int feed_no:int", "held:int"),
 )
-"""Sums over ``frontiers``, kept up with each merge."""
+"""Sums over ``frontiers`` and ``side_chains``, kept up with each merge."""
 
 SIDE: Final = (
     _table("bad_lines", "path:text byte:int", "reason:text text:text"),

@@ -88,12 +88,13 @@ def chunks_missing(scope: Scope, held: Cells, feeds: list[int], nodes: list[int]
         ):
             seqs[feed_no].append(seq)
             sizes[feed_no].append(chunks)
-        rows = fetch(
-            scope.db,
-            f"SELECT feed_no, node_no, sum(held) FROM side_chains WHERE {which} GROUP BY feed_no, node_no",
-            some,
-        )
-        here.update(((number, feed_no), int(count)) for feed_no, number, count in rows)
+        for others in pieces(nodes):
+            rows = fetch(
+                scope.db,
+                f"SELECT node_no, feed_no, held FROM chunk_totals WHERE {which} AND node_no IN ({marks(len(others))})",
+                (*some, *others),
+            )
+            here.update(((number, feed_no), held) for number, feed_no, held in rows)
     table = []
     for feed_no in feeds:
         totals = [0, *accumulate(sizes[feed_no])]

@@ -94,8 +94,8 @@ def fact_of(draw: st.DrawFn, table: str) -> Fact:
     if table == "boots":
         fact |= {"first_offset": key["offset"], "last_offset": key["offset"], "records": 1}
         fact["feed"] = chance.choice([*FEEDS, None])
-    if table == "frontiers":
-        fact["seq"] = chance.choice([1, 2, 2**32])  # the most that a record may say; they are summed up
+    for name in {"frontiers": ["seq"], "side_chains": ["held"]}.get(table, []):
+        fact[name] = chance.choice([1, 2, 2**32])  # the most that a record may say; they are summed up
     if table == "incidents":
         fact["feed"] = chance.choice([*FEEDS, None])
     return fact

@@ -64,7 +64,7 @@ def test_a_table_is_what_the_rules_make_of_all_facts_in_any_order(
     everything = combined(table, [fact for facts in brought for fact in facts])
     expected = [tuple(fact[column] for column in columns) for fact in everything]
     assert rows_of(database, table) == sorted(expected, key=repr)
-    if table == "frontiers":
+    if table in totals.SOURCES.values():
         assert totals_of(database) == counted(database)
 
 
@@ -73,29 +73,33 @@ def totals_of(database: Database) -> list[list[Row]]:
     return [
         sorted(database.rows("SELECT node_no, held FROM node_totals")),
         sorted(database.rows("SELECT feed_no, newest, held FROM feed_totals")),
+        sorted(database.rows("SELECT node_no, feed_no, held FROM chunk_totals")),
     ]
 
 
 def counted(database: Database) -> list[list[Row]]:
     """The same, counted."""
     return [
-        sorted(database.rows("SELECT node_no, CAST(sum(seq) AS bigint) FROM frontiers GROUP BY node_no")),
-        sorted(
-            database.rows(
-                "SELECT feed_no, max(seq), CAST(sum(seq) AS bigint) FROM frontiers GROUP BY feed_no"
-            )
-        ),
+        sorted(database.rows(f"SELECT {columns} GROUP BY {by}"))
+        for columns, by in (
+            ("node_no, CAST(sum(seq) AS bigint) FROM frontiers", "node_no"),
+            ("feed_no, max(seq), CAST(sum(seq) AS bigint) FROM frontiers", "feed_no"),
+            ("node_no, feed_no, CAST(sum(held) AS bigint) FROM side_chains", "node_no, feed_no"),
+        )
     ]
 
 
-def test_sums_over_frontiers_are_made_where_an_older_program_made_none(database: Database) -> None:
+def test_sums_are_made_where_an_older_program_made_none(database: Database) -> None:
     frontiers = [
         {"node": node, "feed": feed, "seq": seq, "boot": 1, "t_us": 0}
         for node, feed, seq in ((NODES[0], FEEDS[0], 5), (NODES[1], FEEDS[0], 2), (NODES[1], FEEDS[1], 0))
     ]
-    merge(database, NameNumbers(database), batch(0, {"frontiers": frontiers}))
+    chains = [
+        {"node": NODES[0], "feed": FEEDS[0], "seq": seq, "held": seq, "complete_us": None} for seq in (1, 2)
+    ]
+    merge(database, NameNumbers(database), batch(0, {"frontiers": frontiers, "side_chains": chains}))
     kept = totals_of(database)
-    assert kept == counted(database) == [[(1, 5), (2, 2)], [(1, 5, 7), (2, 0, 0)]]
+    assert kept == counted(database) == [[(1, 5), (2, 2)], [(1, 5, 7), (2, 0, 0)], [(1, 1, 3)]]
     with database.transaction():
         for table in TOTALS:
             database.execute(f"DELETE FROM {table.name}")
