@@ -707,6 +707,20 @@ def test_unread_messages_are_counted_until_they_are_shown(browser: Browser) -> N
         expect(public.locator(".unread")).to_have_text(" 1 new")
 
 
+def test_a_link_that_is_pressed_while_a_message_comes_is_followed(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit, f"/c/{PRIVATE}")
+        public = page.locator('.conversations a[href="/c/public"]')
+        expect(public).to_be_visible()
+        page.get_by_role("link", name="Search").hover()
+        page.mouse.down()
+        node.arrive(BOB, "Anybody?", own=False)
+        expect(public).to_contain_text("Anybody?")
+        page.mouse.up()
+        expect(page.get_by_role("searchbox")).to_be_visible()
+
+
 def test_a_text_that_is_too_long_is_not_cut_but_refused(browser: Browser) -> None:
     node = FakeNode()
     with serving(node) as address, Visit(browser, address) as visit:

@@ -45,6 +45,8 @@ export class ChatView {
     this.about = h("p", { class: "soft" });
     this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: "Members and details" });
     this.links = h("ul");
+    this.drawn = new Map(); // by name: the state of a conversation, and its link
+    this.further = [["/new", "New group"], ["/search", "Search"]].map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
     this.choice = h("p", { class: "choice" });
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
@@ -151,23 +153,24 @@ export class ChatView {
     if (found.name !== null) this.conversation = found.name;
   }
 
+  /** Draws again only the links that changed: a link that is replaced while it is pressed is not followed. */
   drawConversations(rows) {
-    const here = this.conversation;
-    const links = rows.map((row) => {
-      const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : ["No messages yet"];
-      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: " muted" })), row.unread > 0 && row.name !== here && h("strong", { class: "unread", text: ` ${row.unread} new` }), h("span", { class: "preview" }, ...preview));
-      return h("li", {}, link);
-    });
-    links.push(h("li", {}, h("a", { href: "/new", "data-page": true, class: "new", text: "New group" })));
-    links.push(h("li", {}, h("a", { href: "/search", "data-page": true, class: "new", text: "Search" })));
-    // Drawn again only after a change, so that the keyboard focus stays.
-    const drawn = JSON.stringify([rows, here]);
-    if (drawn !== this.drawn) {
-      const focused = this.links.contains(document.activeElement) ? document.activeElement.pathname : null;
-      this.links.replaceChildren(...links);
-      if (focused) this.links.querySelector(`a[href="${focused}"]`)?.focus();
-    }
-    this.drawn = drawn;
+    const before = this.drawn;
+    this.drawn = new Map(rows.map((row) => {
+      const state = JSON.stringify([row, row.name === this.conversation]);
+      const known = before.get(row.name);
+      return [row.name, known?.state === state ? known : { state, element: this.linkTo(row) }];
+    }));
+    const focused = this.links.contains(document.activeElement) ? document.activeElement : null;
+    arrange(this.links, [...[...this.drawn.values()].map(({ element }) => element), ...this.further]);
+    if (focused && focused !== document.activeElement) this.links.querySelector(`a[href="${focused.pathname}"]`)?.focus();
+  }
+
+  linkTo(row) {
+    const here = row.name === this.conversation;
+    const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : ["No messages yet"];
+    const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: " muted" })), row.unread > 0 && !here && h("strong", { class: "unread", text: ` ${row.unread} new` }), h("span", { class: "preview" }, ...preview));
+    return h("li", {}, link);
   }
 
   showMessages(found) {
