@@ -144,10 +144,12 @@ def test_what_a_face_held_when_it_went_down_is_settled(queue: TransmitQueue, bud
 
 def test_airtime_is_spare_until_half_of_that_for_entries_is_spent(queue: TransmitQueue) -> None:
     assert give(queue, 4, 0) == 4
-    assert queue.has_spare_air(4 * QUIET_US)
+    assert queue.has_air_for_repeats(4 * QUIET_US)
     assert give(queue, 1, 4 * QUIET_US) == 1
-    assert not queue.has_spare_air(5 * QUIET_US)
+    assert not queue.has_air_for_repeats(5 * QUIET_US)
 
 
 def test_without_a_limit_by_law_no_airtime_is_spare() -> None:
-    assert not TransmitQueue(FaceName("air"), radio_profile(), "bench", random.Random(1), 0).has_spare_air(0)
+    assert not TransmitQueue(
+        FaceName("air"), radio_profile(), "bench", random.Random(1), 0
+    ).has_air_for_repeats(0)

@@ -135,6 +135,7 @@ class ChunkRows:
     ) -> tuple[dict[tuple[FeedId, int], int], int]:
         """Queue up to *room* rows for a request. Return what is to be given as it is, and the room left."""
         coded = self._replica.coded_chunks
+        spare = self._queue.has_air_for_repeats(now_us)
         plain: dict[tuple[FeedId, int], int] = {}
         for (feed, seq), chunk in asked.items():
             block = coded.block_with(feed, seq)
@@ -145,7 +146,6 @@ class ChunkRows:
             wanted = rows.get(block.id, 0)
             taking = wanted < (self._wanted[block.id] or 0)
             self._wanted[block.id] = wanted
-            spare = self._queue.has_spare_air(now_us)
             if not self._repeats.allows(block.id, len(contents), now_us, taking=taking, spare=spare):
                 continue
             count = max(0, min(room, wanted - self._waiting(block.id), len(contents)))

@@ -84,7 +84,7 @@ class ReplyLimits:
         news = self._wanted_news(gift, neighbour, now_us)
         key = (feed, _Kind.GENERATION, generation) if news is None else (feed, _Kind.NEWS, news.first)
         taking = neighbour.takes(feed)
-        spare = bool(neighbour.speaker) and self._queue.has_spare_air(now_us)
+        spare = bool(neighbour.speaker) and self._queue.has_air_for_repeats(now_us)
         return self._has(key, now_us, taking=taking, spare=spare) or (
             not isinstance(gift, GenerationSum)
             and self._has((feed, _Kind.ENTRY, gift[1]), now_us, spare=spare)

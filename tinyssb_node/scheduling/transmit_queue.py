@@ -282,7 +282,7 @@ class TransmitQueue:
         """Return which part of our airtime for entries is used up, 0 to 1; 0 where the law sets no limit."""
         return 0.0 if self._budget is None else self._budget.spent(now_us)
 
-    def has_spare_air(self, now_us: int) -> bool:
+    def has_air_for_repeats(self, now_us: int) -> bool:
         """Return True if more than half of the airtime for entries that the law allows is left; False where it sets no
         limit: there, only ours keep the channel free."""
         return self._budget is not None and self.spent(now_us) < limits.SPARE_AIR_SHARE

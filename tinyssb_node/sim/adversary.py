@@ -136,7 +136,8 @@ class HonestWatcher(ConvergenceWatcher):
         self.delay_us = 0
         """Longest delay of what was published later and has arrived everywhere."""
         self._full_sent = self._full_received = 0
-        self._taken_us = 0
+        self.taken_us = 0
+        """Airtime of the station's packets until all agreed, without what overlapped with honest ones."""
         self._honest_until_us = self._station_until_us = 0
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
@@ -150,11 +151,6 @@ class HonestWatcher(ConvergenceWatcher):
         """Honest nodes that received a packet of 120 bytes, until all agreed."""
         return self._full_received / self._full_sent
 
-    @property
-    def taken_us(self) -> int:
-        """Airtime of the station's packets until all agreed, without what overlapped with honest ones."""
-        return self._taken_us
-
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """See SimulationWatcher."""
         if self._counts(inhabitant, len(send.packet)):
@@ -162,10 +158,10 @@ class HonestWatcher(ConvergenceWatcher):
         if not self._waiting:
             return
         if inhabitant.name == self._station:
-            self._taken_us += max(0, end_us - max(begin_us, self._honest_until_us))
+            self.taken_us += max(0, end_us - max(begin_us, self._honest_until_us))
             self._station_until_us = end_us
         else:
-            self._taken_us -= max(0, min(end_us, self._station_until_us) - begin_us)
+            self.taken_us -= max(0, min(end_us, self._station_until_us) - begin_us)
             self._honest_until_us = max(self._honest_until_us, end_us)
 
     def _counts(self, inhabitant: SimulatedNode, length: int) -> bool:
