@@ -22,7 +22,7 @@ from tinyssb_node.daemon.group_handler import GroupHandler
 from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.early_posts import EarlyEpoch, EarlyGroup
-from tinyssb_node.groups.messages import GroupContent, GroupMessageError, attach, post
+from tinyssb_node.groups.messages import GroupContent, GroupMessageError, OpenedGroupMessage, attach, post
 from tinyssb_node.groups.plan import exclude
 from tinyssb_node.groups.reader import GivenEpoch
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
@@ -97,12 +97,18 @@ async def test_a_group_is_listed_with_who_is_in_it_and_what_was_said_last(bench:
     )
 
 
-async def test_messages_that_others_name_and_that_are_not_here_are_counted(bench: Bench) -> None:
+def lost_and_late() -> tuple[World, OpenedGroupMessage, OpenedGroupMessage]:
+    """A group of a, b and c, and two messages of b that reached nobody else."""
     world = start("abc")
     before = set(world.all)
     say(world["b"], "lost")
     say(world["b"], "late")
     lost, late = (one for id_, one in world.all.items() if id_ not in before)
+    return world, lost, late
+
+
+async def test_messages_that_others_name_and_that_are_not_here_are_counted(bench: Bench) -> None:
+    world, lost, late = lost_and_late()
     ask = Asked(bench, FakeGroups(Hut=world["a"]))
     for came, lacking, posts in ((late, 1, 0), (lost, 0, 2)):
         world["a"].receive([came])
@@ -172,11 +178,7 @@ async def test_a_group_is_read_page_by_page_and_what_changes_nothing_is_left_out
 
 
 async def test_a_message_that_waits_is_listed_with_what_it_waits_for(bench: Bench) -> None:
-    world = start("abc")
-    before = set(world.all)
-    say(world["b"], "lost")
-    say(world["b"], "late")
-    lost, late = (one for id_, one in world.all.items() if id_ not in before)
+    world, lost, late = lost_and_late()
     ask = Asked(bench, FakeGroups(Hut=world["a"]))
     world["a"].receive([late])
     epoch = world["b"].here.root

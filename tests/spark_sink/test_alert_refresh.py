@@ -176,18 +176,24 @@ def now_us(hours: int) -> int:
     return T0_US + hours * HOUR_US - MINUTE_US
 
 
+def play(
+    mesh: Mesh, stepwise: tuple[Database, AlertRefresh], whole: tuple[Database, AlertRefresh], *, every: int
+) -> None:
+    """Let all hours of a mesh come into two databases: one is refreshed after *every* few, the other at the end."""
+    (database, refresh), (other, at_once) = stepwise, whole
+    for number, rows in enumerate([mesh.before(), *(mesh.hour(number) for number in range(HOURS))]):
+        add(database, number, rows)
+        add(other, number, rows)
+        if number % every == 1:
+            refresh.run(now_us(number))
+    refresh.run(now_us(HOURS))
+    at_once.run(now_us(HOURS))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_hour_by_hour_gives_what_all_at_once_gives(seed: int) -> None:
-    mesh = Mesh(seed)
-    hours = [mesh.before(), *(mesh.hour(number) for number in range(HOURS))]
     with new_database() as (database, refresh), new_database() as (other, at_once):
-        for number, rows in enumerate(hours):
-            add(database, number, rows)
-            add(other, number, rows)
-            if number % 3 == 1:
-                refresh.run(now_us(number))
-        refresh.run(now_us(HOURS))
-        at_once.run(now_us(HOURS))
+        play(Mesh(seed), (database, refresh), (other, at_once), every=3)
         ((states,),) = database.rows("SELECT count(*) FROM standing")
         assert isinstance(states, int)
         assert states > 4

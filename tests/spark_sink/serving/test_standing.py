@@ -11,22 +11,13 @@ from spark_sink.serving.names import NameNumbers
 from spark_sink.sighted_hours import SightedHours
 from tests.spark_sink.serving.batches import NODES, batch
 from tests.spark_sink.serving.content import empty
-from tests.spark_sink.test_alert_refresh import HOURS, Mesh, add, new_database, now_us, told
+from tests.spark_sink.test_alert_refresh import Mesh, new_database, play, told
 
 
 def test_alerts_are_the_same_in_either_database(database: Database) -> None:
     empty(database)
-    mesh = Mesh(3)
-    hours = [mesh.before(), *(mesh.hour(number) for number in range(HOURS))]
-    refresh = AlertRefresh(database, threading.Lock())
     with new_database() as (other, at_once):
-        for number, rows in enumerate(hours):
-            add(database, number, rows)
-            add(other, number, rows)
-            if number % 13 == 1:
-                refresh.run(now_us(number))
-        refresh.run(now_us(HOURS))
-        at_once.run(now_us(HOURS))
+        play(Mesh(3), (database, AlertRefresh(database, threading.Lock())), (other, at_once), every=13)
         assert told(database) == told(other)
         assert SightedHours(database).sights_an_hour() == 0
 
