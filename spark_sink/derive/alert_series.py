@@ -104,9 +104,8 @@ def rolling(subject: Ints, tick: Ints, value: Ints, window: Ints) -> Series:
     order = np.lexsort((tick, subject))
     subject, tick, window = subject[order], tick[order] - begin, window[order]
     key = subject * span + tick + window
-    total = np.concatenate(
-        [np.zeros(1, np.int64), np.cumsum(value[order])]
-    )  # differences are right even if it wraps
+    # Differences are right even if it wraps.
+    total = np.concatenate([np.zeros(1, np.int64), np.cumsum(value[order])])
     both = np.concatenate([subject, subject])
     when = np.concatenate([tick, tick + window])
     came = np.searchsorted(key, both * span + when + np.concatenate([window, window]), "right")

@@ -83,19 +83,23 @@ class ReplyLimits:
             return gift == (feed, 1) and self._has(_UNREAD, now_us)
         news = self._wanted_news(gift, neighbour, now_us)
         key = (feed, _Kind.GENERATION, generation) if news is None else (feed, _Kind.NEWS, news.first)
-        taking = neighbour.takes(feed)
-        spare = bool(neighbour.speaker) and self._queue.has_air_for_repeats(now_us)
-        return self._has(key, now_us, taking=taking, spare=spare) or (
+        taking, named = neighbour.takes(feed), bool(neighbour.speaker)
+        return self._has(key, now_us, taking=taking, named=named) or (
             not isinstance(gift, GenerationSum)
-            and self._has((feed, _Kind.ENTRY, gift[1]), now_us, spare=spare)
+            and self._has((feed, _Kind.ENTRY, gift[1]), now_us, named=named)
         )
 
     def allows_entry(self, feed: FeedId, seq: int, now_us: int) -> bool:
         """Return True if an entry may be given now to a peer without a name."""
         return self._has((feed, _Kind.GENERATION, generation_of(seq)), now_us)
 
-    def _has(self, key: _Key, now_us: int, *, taking: bool = False, spare: bool = False) -> bool:
-        return self._given.allows(key, self._length(key), now_us, taking=taking, spare=spare)
+    def _has(self, key: _Key, now_us: int, *, taking: bool = False, named: bool = False) -> bool:
+        length = self._length(key)
+        if self._given.allows(key, length, now_us, taking=taking):
+            return True
+        # Airtime is looked at only here: most things were given seldom.
+        spare = named and self._queue.has_air_for_repeats(now_us)
+        return spare and self._given.allows(key, length, now_us, taking=taking, spare=True)
 
     def allows_own(self, gift: Gift, neighbour: Neighbour, now_us: int) -> bool:
         """The same for what we published of late; False for all else."""
