@@ -61,10 +61,10 @@ class Feed:
     """A feed that is made, and its group."""
 
     def __init__(self) -> None:
-        self.identity = write_identity(KEY, "bench")
-        self.group = message.message_id(self.identity)
+        self.identity = write_identity(V2, KEY, "bench")
+        self.group = message.message_id(V2.fields, self.identity)
         self.root = write_feed_root(V2, KEY, self.group, "post")
-        self.feed = message.message_id(self.root)
+        self.feed = message.message_id(V2.fields, self.root)
 
     def tangle(self) -> PzpTangle:
         """Of it, with its root only."""
@@ -159,7 +159,10 @@ def loaded(folder: Path, template: PzpRecord) -> tuple[float, int]:
 
     Its messages are not checked and signed, which would take a minute; to what is loaded that is the same.
     """
-    root, ids = message.hash_bytes(b"root"), [message.hash_bytes(b"%d" % number) for number in range(LOADED)]
+    root, ids = (
+        message.hash_bytes(V2.fields, b"root"),
+        [message.hash_bytes(V2.fields, b"%d" % number) for number in range(LOADED)],
+    )
     rows = SqlitePzpRows.open(folder / "long.sqlite")
     with rows.transaction():
         rows.put(replace(template, id=root), {})

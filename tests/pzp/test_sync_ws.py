@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
-from websockets.typing import Origin
+from websockets.typing import Origin, Subprotocol
 
 from tests.certificates import Authority
 from tests.faces.recording_sink import PATIENCE_S
@@ -23,9 +23,11 @@ from tinyssb_node.pzp.database import limits as pzp_limits
 from tinyssb_node.pzp.database import replica as pzp_replica
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.messages import base58
+from tinyssb_node.pzp.sync.packets import parse_packet
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
 from tinyssb_node.pzp.sync.sync import Event, PzpSyncViolation, SyncCompleted
-from tinyssb_node.pzp.sync_ws import SUBPROTOCOL, PzpSyncConnector, PzpSyncListener
+from tinyssb_node.pzp.sync_ws import SUBPROTOCOL, SUBPROTOCOL_1, PzpSyncConnector, PzpSyncListener
 
 
 class Told:
@@ -178,6 +180,19 @@ async def test_who_speaks_otherwise_is_hung_up_on(said: str | bytes) -> None:
             await connect(f"ws://127.0.0.1:{port}", proxy=None)
 
 
+@pytest.mark.parametrize(("spoken", "sizes"), [(SUBPROTOCOL, {16, 32}), (SUBPROTOCOL_1, {16})])
+async def test_a_peer_of_the_version_before_is_asked_for_no_tangle_of_v4(
+    spoken: Subprotocol, sizes: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pzp_limits, "GATEWAY_LISTENER_WAIT_S", 0.0)
+    roots = [base58.encode(bytes([size]) * size) for size in (32, 16)]
+    async with listening(Replica(), roots) as (port, _, _):
+        url = f"ws://127.0.0.1:{port}"
+        async with connect(url, subprotocols=[spoken], proxy=None) as peer, asyncio.timeout(PATIENCE_S):
+            found = [parse_packet(await peer.recv(decode=False)) for _ in sizes]
+            assert {len(base58.decode(packet.of.root)) for packet in found} == sizes
+
+
 async def test_web_pages_do_not_reach_it() -> None:
     async with listening(Replica()) as (port, _, listener):
         with pytest.raises(InvalidStatus, match="403"):
@@ -209,7 +224,7 @@ async def test_a_caller_says_what_is_wrong() -> None:
     async with serve(silent, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", Replica(), list, print)
-        assert "does not speak pzp-sync-1" in await caller.connect_once()
+        assert "does not speak pzp-sync-2 or pzp-sync-1" in await caller.connect_once()
 
 
 async def test_databases_in_files_become_alike(tmp_path: Path) -> None:

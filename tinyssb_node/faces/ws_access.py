@@ -47,8 +47,8 @@ class WsProtocol:
     """Bytes of the longest message."""
     queue: int
     """Messages read ahead."""
-    subprotocol: Subprotocol | None = None
-    """The subprotocol that both sides need."""
+    subprotocols: tuple[Subprotocol, ...] = ()
+    """The subprotocols of which both sides need one, the best first; none: any connection is taken."""
     path: str | None = None
     """The only path that a listener serves; None: any."""
 
@@ -56,7 +56,7 @@ class WsProtocol:
     def options(self) -> dict[str, Any]:
         """The options of the library that listeners and callers share."""
         return {
-            "subprotocols": None if self.subprotocol is None else [self.subprotocol],
+            "subprotocols": list(self.subprotocols) or None,
             "compression": None,
             "open_timeout": limits.WS_OPEN_S,
             "ping_interval": limits.WS_PING_S,
@@ -281,9 +281,9 @@ async def call(
         )
     except (OSError, WebSocketException) as error:
         raise CallFailedError(f"no connection to {url}: {_failure_reason(error)}") from error
-    if connection.subprotocol != protocol.subprotocol:
+    if protocol.subprotocols and connection.subprotocol not in protocol.subprotocols:
         connection.transport.abort()
-        raise CallFailedError(f"{url} does not speak {protocol.subprotocol}")
+        raise CallFailedError(f"{url} does not speak {' or '.join(protocol.subprotocols)}")
     return connection
 
 

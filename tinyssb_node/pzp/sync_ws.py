@@ -24,16 +24,22 @@ from tinyssb_node.faces.ws_access import (
     renewed_options,
 )
 from tinyssb_node.pzp.database import limits as pzp_limits
+from tinyssb_node.pzp.messages import base58
+from tinyssb_node.pzp.messages.limits import HASH_SIZE
 from tinyssb_node.pzp.sync import limits as sync_limits
 from tinyssb_node.pzp.sync.port import PzpReplica
 from tinyssb_node.pzp.sync.sync import Event, PzpSync, PzpSyncViolation
 
 Roots: TypeAlias = Callable[[], Iterable[str]]
 """Which tangles are to be synced, at the moment."""
-SUBPROTOCOL: Final = Subprotocol("pzp-sync-1")
-"""The subprotocol that both sides have to speak."""
+SUBPROTOCOL: Final = Subprotocol("pzp-sync-2")
+"""The subprotocol of this version."""
+SUBPROTOCOL_1: Final = Subprotocol("pzp-sync-1")
+"""The one before, whose speakers know no tangles of V4: an id of 32 bytes would make them hang up."""
 # 4 packets read ahead of the database are 5 MB at most.
-_PROTOCOL: Final = WsProtocol(size_max=sync_limits.PACKET_SIZE_MAX, queue=4, subprotocol=SUBPROTOCOL)
+_PROTOCOL: Final = WsProtocol(
+    size_max=sync_limits.PACKET_SIZE_MAX, queue=4, subprotocols=(SUBPROTOCOL, SUBPROTOCOL_1)
+)
 
 
 class PzpSyncConnection:
@@ -47,8 +53,10 @@ class PzpSyncConnection:
 
     def sync(self, roots: Iterable[str]) -> None:
         """Sync these tangles, now or when it is their turn. What does not fit is left for the next time."""
+        every = self._connection.subprotocol != SUBPROTOCOL_1
         for root in roots:
-            self._sync.start(root)
+            if every or len(base58.decode(root)) == HASH_SIZE:
+                self._sync.start(root)
         self._work.set()
 
     async def run(self, roots: Roots, wait_s: float) -> str:

@@ -40,6 +40,6 @@ def run(data: bytes) -> None:
 def seeds() -> Iterable[bytes]:
     return [
         *in_vectors("pzpsync/packets_v1.json", "content/pzp_air_v1.json"),
-        *as_json("pzp/v1-feed-linear.json", "pzp/v2-feed-linear.json"),
+        *as_json("pzp/v1-feed-linear.json", "pzp/v2-feed-linear.json", "pzp/v4-feed-linear.json"),
         b"newest-100",
     ]

@@ -10,6 +10,8 @@ import pytest
 from tests.daemon.processes import make_home, tinyssb
 from tests.pzp.database.messages import BOB, public
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.versions import V4, write_consent
 
 
 @pytest.fixture
@@ -22,6 +24,10 @@ def types(home: Path, *words: str, code: int = 0, stdin: bytes = b"") -> str:
     ended = tinyssb(home, "pzp", *words, stdin=stdin)
     assert ended.returncode == code, ended.stderr.decode()
     return (ended.stdout if code in (0, ExitCode.DATA) and ended.stdout else ended.stderr).decode()
+
+
+def id_of(name: str) -> str:
+    return message.hash_bytes(V4.fields, name.encode())
 
 
 def objects(home: Path, *words: str, code: int = 0) -> list[dict[str, Any]]:
@@ -40,14 +46,35 @@ def test_an_identity_is_made_once_and_gets_keys(home: Path) -> None:
     (made,) = objects(home, "identity", "create", "hut")
     group = made["group"]
     assert "already" in types(home, "identity", "create", "hut")
-    assert f"Added {public(BOB)}" in types(home, "identity", "add-key", group[:6], BOB.feed_id.hex())
+    consent = write_consent(BOB, group)
+    assert "identity consent" in types(home, "identity", "add-key", group, public(BOB), code=ExitCode.DATA)
+    add = ("identity", "add-key", group[:6], BOB.feed_id.hex())
+    assert "must be the signature" in types(
+        home, *add, write_consent(BOB, id_of("another")), code=ExitCode.DATA
+    )
+    assert f"Added {public(BOB)}" in types(home, *add, consent)
     assert "already" in types(home, "identity", "add-key", group, public(BOB))
     (shown,) = objects(home, "identity", "show", group[:5])
     assert shown["ours"]
     assert set(shown["keys"]) > {public(BOB)}
-    assert "2 keys" in types(home, "identity")
+    assert shown["powers"][public(BOB)] == []
+    assert "Msg V4, 2 keys" in types(home, "identity")
+    assert "(cannot change keys)" in types(home, "identity")
+    (agreed,) = objects(home, "identity", "consent", id_of("other"))
+    assert (agreed["group"], agreed["key"] in shown["keys"]) == (id_of("other"), True)
+    assert agreed["consent"] in types(home, "identity", "consent", id_of("other"))
+    assert "not a whole id" in types(home, "identity", "consent", group[:6], code=ExitCode.DATA)
     assert "is not a key" in types(home, "identity", "add-key", group, "x", code=ExitCode.DATA)
     assert "The key to add is missing" in types(home, "identity", "add-key", group, code=ExitCode.DATA)
+
+
+def test_an_identity_of_v2_needs_no_consent(home: Path) -> None:
+    (made,) = objects(home, "identity", "create", "hut", "--v2")
+    assert f"Added {public(BOB)}" in types(home, "identity", "add-key", made["group"], public(BOB))
+    objects(home, "publish", "post", '{"text": "old"}')
+    (feed,) = objects(home)
+    assert (feed["version"], feed["owner"]) == (2, made["group"])
+    assert "Msg V2, 2 keys" in types(home, "identity")
 
 
 def test_what_is_written_is_listed_and_shown(home: Path) -> None:

@@ -197,7 +197,7 @@ class DatabaseContract:
 
     def test_a_feed_of_v1_needs_no_group(self, database: PzpDatabase) -> None:
         root = write_feed_root(V1, ALICE, public(ALICE), "post")
-        tangle = PzpTangle(message.message_id(root))
+        tangle = PzpTangle(message.message_id(V2.fields, root))
         enter(V1.fields, root, tangle)
         database.add(root, wall_us=1)
         database.add(write(V1, ALICE, {"n": 1}, "post", [tangle]), wall_us=1)
@@ -283,7 +283,7 @@ class DatabaseContract:
                     if error.rule is not PzpRule.PREV_UNKNOWN:
                         raise
             assert taken, "nothing of the rest is taken"
-            left = [one for one in left if message.message_id(one) not in taken]
+            left = [one for one in left if message.message_id(V2.fields, one) not in taken]
         for tangle in (database.tangle(author.feed), PzpDatabase(database.rows).tangle(author.feed)):
             assert tangle.tips == author.tangle.tips
             assert tangle.topological() == author.tangle.topological()
@@ -293,7 +293,7 @@ class DatabaseContract:
 
     def test_what_is_published_is_what_the_original_writes(self, database: PzpDatabase) -> None:
         vectors = load("v2-feed-linear")
-        group = database.create_identity(ALICE, NONCE, wall_us=1)
+        group = database.create_identity(ALICE, NONCE, wall_us=1, version=V2)
         records = [record["msg"] for record in vectors["msgs"]]
         for expected in records[1:]:
             kind = expected["metadata"]["type"]
@@ -304,7 +304,7 @@ class DatabaseContract:
         assert need(database.record(vectors["rootHash"])).message() == records[0]
 
     def test_what_is_published_is_taken_elsewhere(self, database: PzpDatabase) -> None:
-        group = database.create_identity(ALICE, "x", wall_us=1)
+        group = database.create_identity(ALICE, "x", wall_us=1, version=V2)
         database.add_key(ALICE, group, public(BOB), wall_us=1)
         first = database.write(BOB, {"n": 1}, "post", group, wall_us=1)
         database.write(ALICE, {"n": 2}, "chat", group, tangles=[first], wall_us=1)
@@ -326,7 +326,7 @@ class DatabaseContract:
                 enter(version.fields, said, tangle)
 
     def test_nothing_is_published_that_nobody_takes(self, database: PzpDatabase) -> None:
-        group = database.create_identity(ALICE, "x", wall_us=1)
+        group = database.create_identity(ALICE, "x", wall_us=1, version=V2)
         before = state(database)
         with pytest.raises(
             LocalError, match=r"Nothing was published, because no node would accept it: .*a key of the group"
@@ -377,7 +377,9 @@ class DatabaseContract:
         filled(database, author)
         certificate = database.certificate(ids[38], author.feed)
         assert certificate is not None
-        assert [message.message_id(one) for one in certificate] == author.tangle.certificate(ids[38])
+        assert [message.message_id(V2.fields, one) for one in certificate] == author.tangle.certificate(
+            ids[38]
+        )
         assert certificate[0]["data"] == {"text": "message 38"}
         assert all(one["data"] is None for one in certificate[1:])
         assert len(certificate) == 4  # depths 39, 12, 3, 0

@@ -27,7 +27,7 @@ class TakingAwayContract:
         record = need(database.record(ids[1]))
         assert record.said is PayloadState.ERASED
         assert record.message() == without(author.by_id(ids[1]))
-        assert message.message_id(record.message()) == ids[1]
+        assert message.message_id(V2.fields, record.message()) == ids[1]
         assert not database.erase(ids[1])
         assert not database.erase(author.feed)
         assert database.add(author.by_id(ids[1]), wall_us=9).outcome is PzpAddOutcome.GONE
@@ -124,8 +124,8 @@ class TakingAwayContract:
             with database.batch():
                 for one in author.written:
                     database.add(one, wall_us=1)
-                database.erase(message.message_id(author.written[-1]))
-                database.delete(message.message_id(author.written[-1]))
+                database.erase(message.message_id(V2.fields, author.written[-1]))
+                database.delete(message.message_id(V2.fields, author.written[-1]))
                 database.set_goal(author.feed, ALL)
                 stop()
 

@@ -20,6 +20,7 @@ from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpDependencyError
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.versions import V2
 
 STEPS = 14
 SYNC_MAX = 48
@@ -61,7 +62,7 @@ class Life:
             rows.connection.execute("PRAGMA synchronous = OFF")
         with closing(PzpDatabase(rows)) as database:
             self._claim(database)
-            self.group = database.create_identity(ALICE, "x", wall_us=1)
+            self.group = database.create_identity(ALICE, "x", wall_us=1, version=V2)
             self._claim(database)
             while steps:
                 self._step(database)
@@ -131,8 +132,8 @@ def check(image: Path, life: Life, claimed: int) -> None:
                 f"after {claimed} it holds {len(found['records'])} messages: no state it was in"
             )
         for record_ in database.records(0, 1_000):
-            assert message.message_id(record_.message()) == record_.id
-        group = database.create_identity(ALICE, "x", wall_us=1)
+            assert message.message_id(V2.fields, record_.message()) == record_.id
+        group = database.create_identity(ALICE, "x", wall_us=1, version=V2)
         database.write(ALICE, {"text": "after a cut"}, "post", group, wall_us=1)
 
 

@@ -34,12 +34,12 @@ class Author:
         self.key, self.kind = key, kind
         self.written: list[dict[str, Json]] = []
         """All of it, the identity and the feed's root first."""
-        first = write_identity(key, nonce)
-        self.group = message.message_id(first)
+        first = write_identity(V2, key, nonce)
+        self.group = message.message_id(V2.fields, first)
         self.identity = PzpTangle(self.group)
         self._enter(first, self.identity)
         root = write_feed_root(V2, key, self.group, kind)
-        self.feed = message.message_id(root)
+        self.feed = message.message_id(V2.fields, root)
         self.tangle = PzpTangle(self.feed)
         self._enter(root, self.tangle)
 
@@ -59,7 +59,7 @@ class Author:
         before, self.tangle = self.tangle, PzpTangle(self.feed)
         kept = before.ancestors(behind)
         for one in self.written:
-            id_ = message.message_id(one)
+            id_ = message.message_id(V2.fields, one)
             if id_ in kept:
                 enter(V2.fields, one, self.tangle, id_)
         said_id = self.say(said)
@@ -68,10 +68,10 @@ class Author:
         return said_id
 
     def add_key(self, added: SigningKey, key: SigningKey | None = None) -> str:
-        return self._enter(write_added_key(key or self.key, self.identity, public(added)), self.identity)
+        return self._enter(write_added_key(V2, key or self.key, self.identity, public(added)), self.identity)
 
     def by_id(self, id_: str) -> dict[str, Json]:
-        return next(one for one in self.written if message.message_id(one) == id_)
+        return next(one for one in self.written if message.message_id(V2.fields, one) == id_)
 
     def says(self, count: int) -> list[str]:
         return [self.say({"text": f"message {number}"}) for number in range(count)]

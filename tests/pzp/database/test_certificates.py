@@ -12,6 +12,7 @@ from tinyssb_node.pzp.database.errors import PzpMissingError
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.message import Message
+from tinyssb_node.pzp.messages.versions import V2
 
 
 def database_of(*authors: Author) -> PzpDatabase:
@@ -27,7 +28,7 @@ def of(database: PzpDatabase, id_: str) -> list[Message]:
 
 
 def ids(proof: list[Message]) -> list[str]:
-    return [message.message_id(one) for one in proof]
+    return [message.message_id(V2.fields, one) for one in proof]
 
 
 def proves(proof: list[Message], id_: str, *roots: str) -> bool:

@@ -24,6 +24,7 @@ from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.airform import serialize_air
 from tinyssb_node.pzp.messages.jsontext import Json
+from tinyssb_node.pzp.messages.versions import V2
 
 
 class Mesh:
@@ -92,7 +93,7 @@ def test_what_entries_carry_is_taken_once(mesh: Mesh) -> None:
     assert mesh.catch_up() == EntryImportResult(done=mesh.home.store.last_arrival(), new=len(author.written))
     assert logical(mesh.database) == whole(author)
     assert mesh.catch_up() == EntryImportResult()
-    ids = [message.message_id(one) for one in author.written]
+    ids = [message.message_id(V2.fields, one) for one in author.written]
     assert [mesh.place_of(id_) for id_ in ids] == [(mesh.home.owner.feed, seq) for seq in range(2, 8)]
     assert mesh.place_of("nobody") is None
     mesh.carry(*author.written[:2], by="bob")
@@ -173,7 +174,7 @@ def test_a_forged_copy_of_what_is_known_does_not_count_as_carried(mesh: Mesh) ->
     forged["sig"] = author.written[-1]["sig"]
     mesh.carry(forged)
     mesh.catch_up()
-    id_ = message.message_id(author.written[2])
+    id_ = message.message_id(V2.fields, author.written[2])
     assert mesh.place_of(id_) is None
     mesh.carry(author.written[2])
     mesh.catch_up()
@@ -190,7 +191,7 @@ def test_another_store_and_a_damaged_file_are_read_from_the_beginning(mesh: Mesh
     moved.carry(*other.written)
     (moved.folder / CARRIED_FILE).write_bytes((mesh.folder / CARRIED_FILE).read_bytes())
     assert moved.catch_up().new == 2
-    assert moved.place_of(message.message_id(author.written[0])) is None
+    assert moved.place_of(message.message_id(V2.fields, author.written[0])) is None
     moved.close()
 
 
@@ -226,7 +227,7 @@ def test_a_crash_before_the_end_costs_nothing(mesh: Mesh, monkeypatch: pytest.Mo
     assert mesh.database.totals().messages
     mesh.catch_up()
     assert logical(mesh.database) == whole(author)
-    assert mesh.place_of(message.message_id(author.written[0])) is not None
+    assert mesh.place_of(message.message_id(V2.fields, author.written[0])) is not None
 
 
 def test_batches_are_small(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:

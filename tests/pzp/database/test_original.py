@@ -11,12 +11,13 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.messages.errors import PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json
+from tinyssb_node.pzp.messages.versions import V2
 
 
 def test_the_same_calls_write_the_same_messages() -> None:
     vectors = load("v2-db")
     database, group = PzpDatabase(MemoryPzpRows()), vectors["group"]
-    added = database.create_identity(ALICE, NONCE, wall_us=1)
+    added = database.create_identity(ALICE, NONCE, wall_us=1, version=V2)
     first = database.write(ALICE, {"text": "1"}, "post", group, wall_us=1)
     written = [
         added,

@@ -13,6 +13,7 @@ from tinyssb_node.pzp.database.replica import DatabaseReplica
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.goals import ALL, NONE
+from tinyssb_node.pzp.messages.versions import V2
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
 from tinyssb_node.pzp.sync.sync import PzpSync
 
@@ -106,4 +107,4 @@ def test_what_breaks_a_rule_is_refused_with_the_reason() -> None:
     assert DatabaseReplica(database, lambda: 1, default=ALL).goal(lives.feed) is ALL
     with replica.batch():
         assert replica.add(lives.feed, lives.posts[0]) is MessageOutcome.NEW
-    assert message.message_id(lives.posts[0]) in replica.tangle(lives.feed)
+    assert message.message_id(V2.fields, lives.posts[0]) in replica.tangle(lives.feed)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.pzp.database.contract import DatabaseContract
 from tests.pzp.database.contract_taking_away import TakingAwayContract
-from tests.pzp.database.frozen import FOLDER, fill
+from tests.pzp.database.frozen import FOLDER, fill, fill_v4
 from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
@@ -149,7 +149,7 @@ def test_on_a_full_disk_it_can_be_read_and_goes_on_once_there_is_room(database: 
 @pytest.mark.parametrize(
     ("statements", "error"),
     [
-        (["PRAGMA user_version = 2"], StoreTooNewError),
+        ([f"PRAGMA user_version = {PZP_VERSION + 1}"], StoreTooNewError),
         (["PRAGMA application_id = 5"], StoreDamagedError),
     ],
 )
@@ -231,14 +231,15 @@ def test_what_the_disk_refuses_at_opening_is_said(
 KILLED = """
 import os, sys
 from pathlib import Path
-from tests.pzp.database.frozen import FOLDER, fill
+from tests.pzp.database.frozen import FOLDER, fill, fill_v4
 from tests.pzp.database.messages import ALICE
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.messages.versions import V2
 
 database = PzpDatabase(SqlitePzpRows.open(Path(sys.argv[1])))
 with database.batch():
-    group = database.create_identity(ALICE, "x", wall_us=1)
+    group = database.create_identity(ALICE, "x", wall_us=1, version=V2)
     for number in range(20):
         database.write(ALICE, {"n": number}, "post", group, wall_us=1)
 print(group, flush=True)
@@ -260,23 +261,30 @@ def test_a_process_that_is_killed_loses_what_was_not_committed_only(path) -> Non
         database.write(ALICE, {"n": 20}, "post", group, wall_us=1)
 
 
-def test_the_frozen_file_holds_what_was_put_into_it(path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_frozen_file_holds_what_was_put_into_it(path, version: int) -> None:
     expected = PzpDatabase(MemoryPzpRows())
     fill(expected)
-    shutil.copy(FOLDER / "pzp_v1.sqlite", path)
+    if version == 2:
+        fill_v4(expected)
+    shutil.copy(FOLDER / f"pzp_v{version}.sqlite", path)
     with closing(PzpDatabase(SqlitePzpRows.open_readonly(path))) as database:
         frozen = state(database)
     assert frozen == state(expected)
     with closing(opened(path)) as database:
         assert state(database) == frozen
-        (group,) = [one for one in database.tangles() if database.tangle(one.root).facts.identity]
-        assert database.tangle(group.root).keys == {public(ALICE), public(BOB)}
+        groups = [one for one in database.tangles() if database.tangle(one.root).facts.identity]
+        assert len(groups) == version
         assert {need(database.record(one.id)).said.name for one in database.records()} == {
             "HERE", "ABSENT", "ERASED",
         }  # fmt: skip
         assert set(map(str, frozen["goals"].values())) == {"all", "newest-5"}
         assert sum(len(ghosts) for ghosts in frozen["ghosts"].values()) == 1
-        database.write(BOB, {"new": True}, "post", group.root, wall_us=1)
+        for group in groups:
+            assert database.tangle(group.root).keys == {public(ALICE), public(BOB)}
+            database.write(BOB, {"new": True}, "post", group.root, wall_us=1)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (PZP_VERSION,)
     assert {one.name for one in FOLDER.iterdir()} == {
         f"pzp_v{version}.sqlite" for version in range(1, PZP_VERSION + 1)
     }

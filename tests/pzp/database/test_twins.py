@@ -40,7 +40,7 @@ def world() -> list[Author]:
 
 WORLD = world()
 MESSAGES = [said for author in WORLD for said in author.written]
-IDS = [message.message_id(said) for said in MESSAGES]
+IDS = [message.message_id(V2.fields, said) for said in MESSAGES]
 ROOTS = [WORLD[0].group, WORLD[0].feed, WORLD[1].feed, IDS[3]]
 numbers = st.integers(0, len(MESSAGES) - 1)
 

@@ -7,7 +7,7 @@ from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.message import (
     FieldLayout,
     Message,
-    added_key,
+    key_change,
     message_id,
     metadata_of,
     root_facts,
@@ -31,16 +31,16 @@ def check(
 
 def enter(fields: FieldLayout, message: Message, tangle: PzpTangle, known_id: str | None = None) -> str:
     """Add *message*, which was checked for *tangle*, to it. Returns its id, which is worked out if it is not given."""
-    found = message_id(message) if known_id is None else known_id
-    adds = added_key(fields, message) if fields.tips else None
+    found = message_id(fields, message) if known_id is None else known_id
+    change = key_change(fields, message)
     if found == tangle.root:
         facts = root_facts(fields, message)
-        tangle.add_root(facts, adds if facts.feed is None else None)
+        tangle.add_root(facts, change if facts.feed is None else None)
         return found
     tangles = cast("dict[str, dict[str, Json]]", metadata_of(message)["tangles"])
     place = tangles[tangle.root]
     prev = cast("list[str]", place["prev"])
-    tangle.add(found, cast("int", place["depth"]), prev, adds if tangle.facts.feed is None else None)
+    tangle.add(found, cast("int", place["depth"]), prev, change if tangle.facts.feed is None else None)
     return found
 
 

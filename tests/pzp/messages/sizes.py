@@ -17,8 +17,11 @@ from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.messages.versions import (
     V2,
+    V4,
+    PzpVersion,
     write,
     write_added_key,
+    write_consent,
     write_feed_root,
     write_identity,
 )
@@ -28,41 +31,48 @@ FORTY = "We are at the hut, all well, back at six"
 TWEET = "Snow above 2,200 m since noon; the ridge is closed. " * 5 + "Take the road, then."
 
 
-def grown(group: str, kind: str, length: int) -> PzpTangle:
+def grown(version: PzpVersion, group: str, kind: str, length: int) -> PzpTangle:
     """The feed of *group*, with *length* messages behind its root."""
-    root = write_feed_root(V2, ALICE, group, kind)
-    tangle = tangle_of(V2, message.message_id(root), [root])
+    root = write_feed_root(version, ALICE, group, kind)
+    tangle = tangle_of(version, message.message_id(version.fields, root), [root])
     for number in range(length):
-        enter(V2.fields, write(V2, ALICE, {"n": number}, kind, [tangle], group, [group]), tangle)
+        enter(version.fields, write(version, ALICE, {"n": number}, kind, [tangle], group, [group]), tangle)
     return tangle
 
 
-def typical() -> Iterator[tuple[str, dict[str, Json]]]:
+def typical(version: PzpVersion = V2) -> Iterator[tuple[str, dict[str, Json]]]:
     """Yield typical messages of people and devices, each with its name."""
-    founds = write_identity(ALICE, base58.encode(bytes(range(1, 33))))
-    group = message.message_id(founds)
-    identity = tangle_of(V2, group, [founds])
+    founds = write_identity(version, ALICE, base58.encode(bytes(range(1, 33))))
+    group = message.message_id(version.fields, founds)
+    identity = tangle_of(version, group, [founds])
     yield "identity's root, nonce of 32 bytes", founds
-    yield "key added to it", write_added_key(ALICE, identity, base58.encode(BOB.feed_id))
-    yield "feed root", write_feed_root(V2, ALICE, group, "post")
-    feed = grown(group, "post", 5)
-    yield "post of 40 letters", write(V2, ALICE, {"text": FORTY}, "post", [feed], group, [group])
-    thread = tangle_of(V2, feed.topological()[1], [])
+    yield (
+        "key added to it",
+        write_added_key(
+            version, ALICE, identity, base58.encode(BOB.feed_id), consent=write_consent(BOB, group)
+        ),
+    )
+    yield "feed root", write_feed_root(version, ALICE, group, "post")
+    feed = grown(version, group, "post", 5)
+    yield "post of 40 letters", write(version, ALICE, {"text": FORTY}, "post", [feed], group, [group])
+    thread = tangle_of(version, feed.topological()[1], [])
     thread.add_root(RootFacts())
     yield (
         "reply of 40 letters in a thread",
-        write(V2, ALICE, {"text": FORTY}, "post", [feed, thread], group, [group]),
+        write(version, ALICE, {"text": FORTY}, "post", [feed, thread], group, [group]),
     )
-    linked = write(V2, ALICE, {"text": FORTY}, "post", [grown(group, "post", 6)], group, [group])
+    linked = write(
+        version, ALICE, {"text": FORTY}, "post", [grown(version, group, "post", 6)], group, [group]
+    )
     yield "post of 40 letters with a lipmaa link", linked
-    yield "post of 280 letters", write(V2, ALICE, {"text": TWEET}, "post", [feed], group, [group])
+    yield "post of 280 letters", write(version, ALICE, {"text": TWEET}, "post", [feed], group, [group])
     update: Json = {"update": {"name": "Alice"}, "supersedes": [feed.topological()[-1]]}
-    records = grown(group, "record_v1__profile", 5)
-    yield "update of a record", write(V2, ALICE, update, "record_v1__profile", [records], group, [group])
+    records = grown(version, group, "record_v1__profile", 5)
+    yield "update of a record", write(version, ALICE, update, "record_v1__profile", [records], group, [group])
     position: Json = {"lat": 46.54753, "lon": 7.98539, "alt": 3454, "t": 1_792_567_890_123}
-    places = grown(group, "position", 5)
-    yield "position and time", write(V2, ALICE, position, "position", [places], group, [group])
-    yield "post of 40 letters, erased", message.erase(V2.fields, linked)
+    places = grown(version, group, "position", 5)
+    yield "position and time", write(version, ALICE, position, "position", [places], group, [group])
+    yield "post of 40 letters, erased", message.erase(version.fields, linked)
 
 
 def row(name: str, messages: list[message.Message]) -> str:
@@ -83,12 +93,16 @@ def table() -> list[str]:
         "| message | JSON | carried | | packets of JSON | packets |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    lines += [row(name, [one]) for name, one in typical()]
+    lines += [row(f"V2, {name}", [one]) for name, one in typical(V2)]
+    lines += [row(f"V4, {name}", [one]) for name, one in typical(V4)]
     names = ("feed-linear", "feed-forks", "multi-tangle")
     for version in ("v2", "v1"):
         for name in names:
             found = [one["msg"] for one in load(f"{version}-{name}")["msgs"]]
             lines.append(row(f"vectors `{version}-{name}`, mean of {len(found)}", found))
+    for name in ("v4-feed-linear", "v4-feed-forks"):
+        found = [one["msg"] for one in load(name)["msgs"]]
+        lines.append(row(f"vectors `{name}`, mean of {len(found)}", found))
     found = [one["msg"] for _, one in made()]
     return [*lines, row(f"all vectors, mean of {len(found)}", found)]
 

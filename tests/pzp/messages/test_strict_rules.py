@@ -109,7 +109,7 @@ def test_roots_whose_places_are_no_object(version: PzpVersion, tangles, taken: b
     said: dict[str, Any] = write_feed_root(version, ALICE, owner, "post")
     said["metadata"]["tangles"] = tangles
     said["sig"] = base58.encode(ALICE.sign(canonical(said["metadata"])))
-    root = message.message_id(said)
+    root = message.message_id(V2.fields, said)
     keys = [base58.encode(ALICE.feed_id)]
     if taken:
         assert check(version, said, PzpTangle(root), keys, strict=False) == root

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.pzp.messages.checked import deletable_and_erasable, enter, precedes
 from tests.pzp.messages.vectors import VERSION, load, tangle_of
-from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts, in_locale_order, lipmaa_depth
+from tinyssb_node.pzp.messages.account import keys_after
+from tinyssb_node.pzp.messages.tangle import KeyChange, PzpTangle, RootFacts, in_locale_order, lipmaa_depth
 
 
 def test_order_within_a_depth() -> None:
@@ -133,10 +134,12 @@ def built(graph: dict[int, list[int]], chance: random.Random) -> PzpTangle:
     tangle = PzpTangle("0")
     for number in arrivals:
         if number == 0:
-            tangle.add_root(RootFacts(), "key 0")
+            tangle.add_root(RootFacts(), KeyChange("key 0", "key 0"))
         else:
             depth = depth_of(graph, number)
-            tangle.add(str(number), depth, [str(one) for one in graph[number]], f"key {number}")
+            tangle.add(
+                str(number), depth, [str(one) for one in graph[number]], KeyChange("key 0", f"key {number}")
+            )
     return tangle
 
 
@@ -161,7 +164,7 @@ def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Rand
         assert tangle.ancestors([str(number)]) == {str(one) for one in earlier | {number}}
         for other in graph:
             known = other in earlier | {number}
-            assert tangle.added_before(f"key {other}", [str(number)]) == known
+            assert (f"key {other}" in keys_after(tangle, [str(number)])) == known
         assert all(order.index(str(one)) < order.index(str(number)) for one in earlier)
         for other in graph:
             assert precedes(tangle, str(other), str(number)) == (other in earlier)
@@ -180,10 +183,10 @@ def test_what_is_taken_away_was_never_there(
     for number in sorted(gone & graph.keys(), key=lambda _: chance.random()):
         tangle.remove(str(number))
     left, fresh = graph.keys() - gone, PzpTangle("0")
-    fresh.add_root(RootFacts(), "key 0")
+    fresh.add_root(RootFacts(), KeyChange("key 0", "key 0"))
     for number in left - {0}:
         prev = [str(one) for one in graph[number]]
-        fresh.add(str(number), depth_of(graph, number), prev, f"key {number}")
+        fresh.add(str(number), depth_of(graph, number), prev, KeyChange("key 0", f"key {number}"))
     for one in (tangle, fresh):
         followed = {other for number in left for other in graph[number]} | ({0} if len(left) > 1 else set())
         assert one.tips == {str(number) for number in left - followed}
@@ -216,22 +219,3 @@ def test_an_end_follows_everything_or_stands_beside_it(
     assert tangle.ends
     for end in tangle.ends:
         assert not any(precedes(whole, end, other) for other in tangle.topological())
-
-
-def test_a_key_is_looked_for_near_and_the_founders_is_always_known() -> None:
-    tangle = PzpTangle("0")
-    tangle.add_root(RootFacts(identity=True), "founder")
-    for depth in range(1, 50):
-        tangle.add(str(depth), depth, [str(depth - 1)], f"key {depth}")
-    tangle.add("50", 50, ["49"], "key 3")
-    assert tangle.added_before("founder", ["50"], limit=5)
-    assert tangle.added_before("key 46", ["49"], limit=5)
-    assert not tangle.added_before("key 40", ["49"], limit=5)
-    assert tangle.added_before("key 40", ["49"])
-    assert not tangle.added_before("key 49", ["48"])
-    assert not tangle.added_before("nobody's", ["50"])
-    tangle.remove("3")
-    assert not tangle.added_before("key 3", ["49"])
-    assert tangle.added_before("key 3", ["50"])
-    tangle.remove("50")
-    assert "key 3" not in tangle.keys

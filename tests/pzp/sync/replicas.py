@@ -79,12 +79,12 @@ class Replica:
 
     def _add(self, root: str, added: Message) -> MessageOutcome:
         fields = version_of(dict(added)).fields
-        id_ = message.message_id(added)
+        id_ = message.message_id(V2.fields, added)
         held = self.messages.get(id_)
         if held is not None and id_ in self.tangle(root):
             if added["data"] is None or held["data"] is not None or id_ in self.erased:
                 return MessageOutcome.KNOWN
-            assert message.hash_and_size(added["data"])[0] == metadata_of(held)["dataHash"]
+            assert message.hash_and_size(V2.fields, added["data"])[0] == metadata_of(held)["dataHash"]
             self.messages[id_] = added
             return MessageOutcome.NEW
         if id_ in self.ghosts(root):
@@ -130,7 +130,7 @@ class World:
     replies: Sequence[Message]
 
     def ids(self) -> list[str]:
-        return [message.message_id(one) for one in self.posts]
+        return [message.message_id(V2.fields, one) for one in self.posts]
 
     def fill(
         self, replica: Replica, posts: Sequence[Message] | None = None, *, replies: bool = False
@@ -151,15 +151,15 @@ class World:
 def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
     """Three devices of one identity write a feed of *posts* messages, now and then without having heard the others."""
     chance = random.Random(seed)
-    founds = write_identity(KEYS[0], f"world {seed}")
-    group = message.message_id(founds)
+    founds = write_identity(V2, KEYS[0], f"world {seed}")
+    group = message.message_id(V2.fields, founds)
     identity, tangle = [founds], PzpTangle(group)
     enter(V2.fields, founds, tangle)
     for key in KEYS[1:]:
-        identity.append(write_added_key(KEYS[0], tangle, base58.encode(key.feed_id)))
+        identity.append(write_added_key(V2, KEYS[0], tangle, base58.encode(key.feed_id)))
         enter(V2.fields, identity[-1], tangle)
     root = write_feed_root(V2, KEYS[0], group, "post")
-    feed = message.message_id(root)
+    feed = message.message_id(V2.fields, root)
     known = [PzpTangle(feed) for _ in KEYS]
     written: list[Message] = [root]
     for number in range(posts):
@@ -173,7 +173,7 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
         post = write(V2, KEYS[writer], said, "post", [known[writer]], group, sorted(tangle.tips))  # type: ignore[arg-type] # JSON
         enter(V2.fields, post, known[writer])
         written.append(post)
-    thread = PzpTangle(message.message_id(written[1]))
+    thread = PzpTangle(message.message_id(V2.fields, written[1]))
     thread.add_root(RootFacts())
     replies: list[Message] = []
     for number in range(3):

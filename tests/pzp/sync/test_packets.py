@@ -45,7 +45,11 @@ EXAMPLES: list[Packet] = [
 depths = st.integers(0, limits.DEPTH_MAX)
 ranges = st.builds(DepthRange, depths, depths).map(lambda one: one or EMPTY)
 exchanges = st.builds(
-    ExchangeId, st.binary(min_size=16, max_size=16).map(base58.encode), st.binary(min_size=8, max_size=8)
+    ExchangeId,
+    st.sampled_from([16, 32])
+    .flatmap(lambda size: st.binary(min_size=size, max_size=size))
+    .map(base58.encode),
+    st.binary(min_size=8, max_size=8),
 )
 rounds = st.integers(0, limits.ROUNDS_MAX - 1)
 digests = st.lists(depths, min_size=1, max_size=4, unique=True).map(
@@ -99,7 +103,8 @@ ID, NONCE = bytes(16), bytes(8)
         ([7, ID, NONCE], "number up to 6"),
         ([0, ID, NONCE], "no known kind"),
         ([True, ID, NONCE], "number up to 6"),
-        ([6, ID[1:], NONCE, 0], "16 to 16 bytes"),
+        ([6, ID[1:], NONCE, 0], "16 to 32 bytes"),
+        ([6, ID + b"x", NONCE, 0], "an id of 17 bytes"),
         ([6, ID, NONCE + b"1", 0], "8 to 8 bytes"),
         ([6, ID, NONCE, 2], "number up to 1"),
         ([6, ID, NONCE, 0, 0], "too many"),

@@ -10,6 +10,7 @@ from tests.pzp.sync.replicas import ALL, NONE, Replica, Wire, World, clone, newe
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.goals import Goal, GoalKind, parse_goal
 from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
+from tinyssb_node.pzp.messages.versions import V2
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.holdings import TangleHoldings
 from tinyssb_node.pzp.sync.packets import DepthRange
@@ -129,7 +130,7 @@ def test_what_the_original_ends_with(run) -> None:
         if ended:  # where the original forgot the root, it ends with nothing
             assert side.whole(feed) == ended
         else:
-            assert side.whole(feed) == set(map(message.message_id, posts))
+            assert side.whole(feed) == {message.message_id(V2.fields, one) for one in posts}
 
 
 def test_a_thread_comes_with_the_identities_of_those_in_it() -> None:

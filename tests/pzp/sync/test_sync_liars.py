@@ -8,6 +8,7 @@ import pytest
 
 from tests.pzp.sync.replicas import NONE, Replica, newest, world
 from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.versions import V2
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.packets import (
     EMPTY,
@@ -74,7 +75,7 @@ def test_who_gives_what_nobody_wants_wastes_his_own_time() -> None:
     offered = [*other.identity, *here.identity, *other.posts, *here.posts, {"no": "message"}, 5]
     texts = [json.dumps(one).encode() for one in offered]
     side.receive(serialize_packet(PzpGive(of, 0, 0, True, [*texts, b"{", b"\xff"])), 0)
-    assert held.messages.keys() == {here.feed, *map(message.message_id, here.identity)}
+    assert held.messages.keys() == {here.feed, *(message.message_id(V2.fields, one) for one in here.identity)}
     assert not any(isinstance(event, PzpSyncViolation) for event in side.events())
 
 

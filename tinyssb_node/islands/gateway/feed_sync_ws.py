@@ -41,7 +41,7 @@ PATH: Final = "/feeds"
 """The path of the WebSocket."""
 # 4 packets read ahead of storing are 60 kB; more wait at the sender.
 _PROTOCOL: Final = WsProtocol(
-    size_max=sync_limits.PACKET_SIZE_MAX, queue=4, subprotocol=SUBPROTOCOL, path=PATH
+    size_max=sync_limits.PACKET_SIZE_MAX, queue=4, subprotocols=(SUBPROTOCOL,), path=PATH
 )
 KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "not on the shelf"})
 """Reasons for which the daemon refuses valid data; all others mean that the peer lies."""

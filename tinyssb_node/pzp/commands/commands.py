@@ -82,8 +82,10 @@ def add(commands: CommandParsers) -> None:
 
 def _add_identity(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "what", metavar="create|add-key|show", nargs="?", default="show", choices=("create", "add-key", "show"),
-        help="create one with this node's key, add a key to one, or show them (the default)",
+        "what", metavar="create|consent|add-key|show", nargs="?", default="show",
+        choices=("create", "consent", "add-key", "show"),
+        help="create one with this node's key, consent to adding this node's key to one, add a key to one, "
+        "or show them (the default)",
     )  # fmt: skip
     action.add_argument(
         "group",
@@ -92,6 +94,18 @@ def _add_identity(action: argparse.ArgumentParser) -> None:
         help="the identity; for `create` a nonce that distinguishes it from your others",
     )
     action.add_argument("key", metavar="KEY", nargs="?", help="a key in base58, or a feed id")
+    action.add_argument(
+        "consent",
+        metavar="CONSENT",
+        nargs="?",
+        help="for `add-key`: what `identity consent` printed on the node that has the key; Msg V2 needs none",
+    )
+    action.add_argument(
+        "--full", action="store_true", help="for `add-key`: the key may add and remove keys, too"
+    )
+    action.add_argument(
+        "--v2", action="store_true", help="for `create`: write it as Msg V2, which `pzp-db` cannot read"
+    )
 
 
 def _add_writing(add_action: Callable[..., argparse.ArgumentParser]) -> None:
@@ -172,29 +186,69 @@ def identity(arguments: argparse.Namespace) -> int:
     with open_pzp(arguments) as pzp:
         if arguments.what == "create":
             return _create(arguments, pzp)
+        if arguments.what == "consent":
+            return _consent(arguments, pzp)
         return _add_key(arguments, pzp) if arguments.what == "add-key" else _show_identities(arguments, pzp)
 
 
 def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
+    from tinyssb_node.pzp.messages.versions import DEFAULT, V2
+
     nonce = arguments.group or secrets.token_hex(16)  # random: no two identities of a key are the same
     known = {group.id for group in pzp.groups()}
-    group = pzp.database.create_identity(pzp.unlock(), nonce, wall_us=wall_us())
+    version = V2 if arguments.v2 else DEFAULT
+    group = pzp.database.create_identity(pzp.unlock(), nonce, wall_us=wall_us(), version=version)
     if arguments.json:
         print(json.dumps({"group": group, "new": group not in known}))
     elif group in known:
         print(f"This identity already exists: {group}.")
     else:
         print(f"Created the identity {group}, with this node's key.")
-        print(f"Add another device's key: tinyssb pzp identity add-key {group} KEY")
+        print(f"Add another device's key. On that device, type: tinyssb pzp identity consent {group}")
+    return 0
+
+
+def _consent(arguments: argparse.Namespace, pzp: PzpSession) -> int:
+    from tinyssb_node.pzp.messages.message import id_of_uri
+    from tinyssb_node.pzp.messages.versions import write_consent
+
+    try:
+        account = id_of_uri(arguments.group or "")
+    except ValueError as error:
+        raise InvalidPzpInputError(
+            "The identity to consent to is missing, or is not a whole id.",
+            "Type: tinyssb pzp identity consent ACCOUNT",
+        ) from error
+    consent = write_consent(pzp.unlock(), account)
+    if arguments.json:
+        print(json.dumps({"group": account, "key": pzp.own_key, "consent": consent}))
+    else:
+        print("With this, a member can add this node's key. On a member's device, type:")
+        print(f"tinyssb pzp identity add-key {account} {pzp.own_key} {consent}")
     return 0
 
 
 def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
+    from tinyssb_node.pzp.messages.message import ADD_POWER, DEL_POWER
+    from tinyssb_node.pzp.messages.versions import V2
+
     group, key = pzp.group(arguments.group), _key(arguments.key)
-    if key in pzp.database.tangle(group).keys:
+    if key in pzp.keys(group):
         print(json.dumps({"message": None}) if arguments.json else f"{key} is a key of {group} already.")
         return 0
-    added = pzp.database.add_key(pzp.unlock(), group, key, wall_us=wall_us())
+    if arguments.consent is None and pzp.record(group).version != V2.fields.v:
+        raise InvalidPzpInputError(
+            "The consent of the owner of this key is missing. Nothing was changed.",
+            f"On the device that has the key, type: tinyssb pzp identity consent {group}",
+        )
+    added = pzp.database.add_key(
+        pzp.unlock(),
+        group,
+        key,
+        wall_us=wall_us(),
+        consent=arguments.consent,
+        powers=(ADD_POWER, DEL_POWER) if arguments.full else (),
+    )
     print(json.dumps({"message": added}) if arguments.json else f"Added {key} to {group}: message {added}.")
     return 0
 
@@ -357,7 +411,7 @@ def goal(arguments: argparse.Namespace) -> int:
     """Say what is to be kept of a feed."""
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.messages.goals import parse_goal
-        from tinyssb_node.pzp.messages.message import is_hash
+        from tinyssb_node.pzp.messages.message import is_id
 
         try:
             wanted = None if arguments.goal == "-" else parse_goal(arguments.goal)
@@ -368,7 +422,7 @@ def goal(arguments: argparse.Namespace) -> int:
         try:
             root = pzp.root(arguments.feed)
         except NoSuchMessageError:
-            if not is_hash(arguments.feed):
+            if not is_id(arguments.feed):
                 raise
             root = arguments.feed
         pzp.database.set_goal(root, wanted)

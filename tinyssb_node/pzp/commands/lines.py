@@ -51,16 +51,23 @@ def group_row(group: PzpIdentity) -> dict[str, object]:
     """An identity, for programs."""
     return {
         "group": group.id,
-        "uri": message.group_uri(group.id),
+        "uri": message.group_uri(VERSIONS[group.version].fields, group.id),
+        "version": group.version,
         "ours": group.ours,
         "keys": list(group.keys),
+        "powers": {key: list(powers) for key, powers in group.keys.items()},
     }
 
 
 def group_lines(group: PzpIdentity, own_key: str) -> list[str]:
     """An identity, for people."""
-    keys = [f"  {key}{'  (this node)' if key == own_key else ''}" for key in group.keys]
-    return [f"{group.id}, {len(keys)} key{'' if len(keys) == 1 else 's'}:", *keys]
+    full = {"add", "del"}
+    keys = [
+        f"  {key}{'  (this node)' if key == own_key else ''}{'' if full <= {*powers} else '  (cannot change keys)'}"
+        for key, powers in group.keys.items()
+    ]
+    name = VERSIONS[group.version].name
+    return [f"{group.id}, {name}, {len(keys)} key{'' if len(keys) == 1 else 's'}:", *keys]
 
 
 def author_of(record: PzpRecord) -> str:

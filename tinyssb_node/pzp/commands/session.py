@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -60,8 +60,10 @@ class PzpIdentity:
     """An identity that is here."""
 
     id: str
-    keys: tuple[str, ...]
-    """In base58, sorted."""
+    version: int
+    """Of its messages."""
+    keys: Mapping[str, tuple[str, ...]]
+    """The keys that may sign now, in base58, sorted, each with its powers."""
     ours: bool
     """True if this node's key is one of them."""
 
@@ -122,19 +124,32 @@ class PzpSession:
 
     def groups(self) -> list[PzpIdentity]:
         """All identities that are here."""
-        from tinyssb_node.pzp.messages.message import IDENTITY_TYPE
+        from tinyssb_node.pzp.messages.message import is_identity_kind, metadata_of
+        from tinyssb_node.pzp.messages.versions import VERSIONS
 
         groups = []
         for summary in self.database.tangles():
             record = self.database.record(summary.root)
             # Looked at first: a feed may be large, and its tangle is read whole.
-            if record is None or record.kind != IDENTITY_TYPE or record.owner is not None:
+            if record is None or record.owner is not None:
+                continue
+            version = VERSIONS[record.version]
+            if version.fields.tips is None or not is_identity_kind(
+                version.fields, metadata_of(record.message())
+            ):
                 continue
             tangle = self.database.tangle(summary.root)
             if tangle.facts.identity:
-                keys = tuple(sorted(tangle.keys))
-                groups.append(PzpIdentity(summary.root, keys, self.own_key in keys))
+                keys = self.keys(summary.root)
+                groups.append(PzpIdentity(summary.root, record.version, keys, self.own_key in keys))
         return groups
+
+    def keys(self, group: str) -> dict[str, tuple[str, ...]]:
+        """The keys that may sign for a group now, each with its powers."""
+        from tinyssb_node.pzp.messages.account import keys_after
+
+        tangle = self.database.tangle(group)
+        return {key: tuple(sorted(powers)) for key, powers in sorted(keys_after(tangle, tangle.tips).items())}
 
     def group(self, text: str | None) -> str:
         """The group that *text* names, or, without it, the only one in which the node's key is.
@@ -200,7 +215,7 @@ def _id_in(text: str) -> str:
         return id_of_uri(text)
     except ValueError as error:
         raise InvalidPzpInputError(
-            f"{str(error)[:1].upper()}{str(error)[1:]}.", "Most ids have 22 characters."
+            f"{str(error)[:1].upper()}{str(error)[1:]}.", "Most ids have 22 or 44 characters."
         ) from None
 
 

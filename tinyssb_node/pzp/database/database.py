@@ -31,16 +31,15 @@ from tinyssb_node.pzp.database.port import (
     TangleSummary,
 )
 from tinyssb_node.pzp.database.tangle_cache import TangleCache
-from tinyssb_node.pzp.messages import base58, message, rules, versions
+from tinyssb_node.pzp.messages import account, base58, message, rules, versions
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, GoalKind, GoalNeeds, needs, parse_goal
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import Message
 from tinyssb_node.pzp.messages.rules import ValidationCase
-from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.tangle import KeyChange, PzpTangle
 from tinyssb_node.pzp.messages.versions import (
-    V2,
     VERSIONS,
     PzpVersion,
     judge,
@@ -61,14 +60,19 @@ def placed_by(
     version: PzpVersion, case: ValidationCase, *, taken: bool, id_: str | None = None
 ) -> PzpPlacement:
     """The place of a message in the tangle that it was offered for last, whose shape was looked at."""
-    names = version.fields.tips is not None and case.tangle.facts.feed is None
+    change = key_change_of(version, case)
     return PzpPlacement(
         case.id if id_ is None else id_,
         cast("int", case.place["depth"]),
         tuple(cast("list[str]", case.place["prev"])),
-        message.added_key(version.fields, case.message) if names else None,
+        change.key if change is not None else None,
         taken,
     )
+
+
+def key_change_of(version: PzpVersion, case: ValidationCase) -> KeyChange | None:
+    """The change of keys that a message makes in the tangle that it was offered for last."""
+    return None if case.tangle.facts.feed is not None else message.key_change(version.fields, case.message)
 
 
 def has_shape(case: ValidationCase) -> bool:
@@ -400,7 +404,7 @@ class PzpDatabase:
             gone = case.id in held.ghosts
             if gone and case.message.get(version.fields.payload) is not None:
                 return PzpAddResult(case.id, found, PzpAddOutcome.GONE)
-            case.offer(held.tangle, self._keys_for(version, case))
+            case.offer(held.tangle, self._keys_for(version, case, strict=strict))
             judge(version, case, strict=strict)
             self._keep(version, case, found, wall_us=wall_us, strict=strict)
             if gone:
@@ -420,7 +424,7 @@ class PzpDatabase:
         tangles = case.metadata.get("tangles")
         if not isinstance(tangles, dict) or not tangles:
             return case.id
-        owner, kind = case.metadata.get(version.fields.owner), case.metadata.get("type")
+        owner, kind = _owner_and_kind(version, case)
         if isinstance(owner, str) and isinstance(kind, str) and len(kind) <= pzp_limits.TYPE_MAX:
             feed = _feed_id(version.fields.v, owner, kind)
             if feed in tangles:
@@ -430,22 +434,30 @@ class PzpDatabase:
                 return name
         raise MessageError(PzpRule.TANGLE_UNKNOWN, "metadata.tangles", sorted(tangles))
 
-    def _keys_for(self, version: PzpVersion, case: ValidationCase) -> Container[str]:
+    def _keys_for(self, version: PzpVersion, case: ValidationCase, *, strict: bool) -> Container[str]:
         """The keys of the group that a message is for. Raises MessageError."""
-        group = case.metadata.get(version.fields.owner)
-        if version.fields.author_signed or not rules.counts(group):
+        fields, group = version.fields, message.owner_of(version.fields, case.metadata)
+        if fields.author_signed or not rules.counts(group) or version.is_unowned_root(case):
             return ()
-        keys = self.cache.get(group).tangle.keys if isinstance(group, str) else ()
-        if not keys:
-            raise MessageError(PzpRule.GROUP_UNKNOWN, f"metadata.{version.fields.owner}", group)
-        return keys
+        tangle = self.cache.get(group).tangle if isinstance(group, str) else NOWHERE
+        if not tangle.keys:
+            raise MessageError(PzpRule.GROUP_UNKNOWN, f"metadata.{fields.owner}", group)
+        tips = case.metadata.get(fields.tips or "")
+        named = [one for one in tips if isinstance(one, str)] if isinstance(tips, list) else []
+        if fields.own is None:
+            return tangle.keys
+        if not strict:
+            return account.keys_besides(tangle, named)
+        if missing := [one for one in named if one not in tangle]:
+            raise MessageError(PzpRule.TIPS_UNKNOWN, f"metadata.{fields.tips}", missing, tangle.root)
+        return account.keys_after(tangle, named).keys()
 
     def _keep(
         self, version: PzpVersion, case: ValidationCase, root: str, *, wall_us: int, strict: bool
     ) -> None:
         """Write a message that was checked, and place it wherever it has a place."""
         text = _text(case.message)
-        owner, kind = case.metadata.get(version.fields.owner), case.metadata.get("type")
+        owner, kind = _owner_and_kind(version, case)
         silent = case.message[version.fields.payload] is None
         record = PzpRecord(
             number=0,
@@ -467,7 +479,8 @@ class PzpDatabase:
         for name, placed in places.items():
             held = self.cache.get(name)
             if placed.taken:
-                held.take(placed)
+                case.offer(held.tangle)
+                held.take(placed, key_change_of(version, case))
                 self._wake(name, case.id)
             elif placed.id not in held.waiting:
                 held.wait(placed)
@@ -513,7 +526,7 @@ class PzpDatabase:
                 placed = placed_by(version, case, taken=True, id_=waiting.id)
                 self.rows.take(root, placed)
                 held = self.cache.get(root)
-                held.take(placed)
+                held.take(placed, key_change_of(version, case))
                 woken += held.woken_by(waiting.id)
 
     def _add_again(
@@ -539,7 +552,7 @@ class PzpDatabase:
 
     def _learn_key(self, version: PzpVersion, case: ValidationCase) -> None:
         """Wake messages that waited for a key, if the payload of this message adds one to an identity."""
-        if version.fields.tips is None or message.added_key(version.fields, case.message) is None:
+        if message.key_change(version.fields, case.message) is None:
             return
         self.cache.drop(case.id)
         places = places_of(self.cache, version, case, case.id)
@@ -551,24 +564,46 @@ class PzpDatabase:
 
     # --- publishing
 
-    def create_identity(self, key: SigningKey, nonce: str, *, wall_us: int) -> str:
+    def create_identity(
+        self, key: SigningKey, nonce: str, *, wall_us: int, version: PzpVersion = versions.DEFAULT
+    ) -> str:
         """Found a group of *key*; returns its id, which follows from key and *nonce*. It is kept whole.
 
         Raises StoreFullError, StoreFailedError, PzpBusyError.
         """
         with self.batch():
-            id_ = self._write(versions.write_identity(key, nonce), None, wall_us)
+            id_ = self._write(versions.write_identity(version, key, nonce), None, wall_us)
             self.set_goal(id_, ALL)
             return id_
 
-    def add_key(self, key: SigningKey, group: str, added: str, *, wall_us: int) -> str:
+    def add_key(
+        self,
+        key: SigningKey,
+        group: str,
+        added: str,
+        *,
+        wall_us: int,
+        consent: str | None = None,
+        powers: Sequence[str] = (),
+    ) -> str:
         """Add the key *added*, in base58, to a group of which *key* is one; returns the id of the message.
 
-        Raises PzpMissingError, LocalError, StoreFullError, StoreFailedError, PzpBusyError.
+        An account of V4 needs the *consent* of that key's owner, and gives it *powers*. Raises PzpMissingError,
+        LocalError, StoreFullError, StoreFailedError, PzpBusyError.
         """
         with self.batch():
             tangle = self._tangle_to_write(group)
-            return self._write(versions.write_added_key(key, tangle, added), group, wall_us)
+            root = self._held_record(group)
+            written = versions.write_added_key(
+                VERSIONS[root.version],
+                key,
+                tangle,
+                added,
+                kind=root.kind or "",
+                consent=consent,
+                powers=powers,
+            )
+            return self._write(written, group, wall_us)
 
     def write(
         self,
@@ -582,13 +617,15 @@ class PzpDatabase:
     ) -> str:
         """Write a message that says *said* into the feed of *group* and *kind*, and into *tangles*; returns its id.
 
-        Without a group it is one of Feed V1, and the feed is that of *key*. A feed that is not there is begun, and kept
+        Without a group it is one of Feed V1, and the feed is that of *key*; otherwise it is of the group's version. A
+        feed that is not there is begun, and kept
         whole unless it has another goal. Raises PzpMissingError (the group or a tangle is not here),
         LocalError, StoreFullError, StoreFailedError, PzpBusyError.
         """
-        version = versions.V1 if group is None else V2
         owner = base58.encode(key.feed_id) if group is None else group
         with self.batch():
+            root = None if group is None else self.rows.get(group)
+            version = versions.V1 if root is None else VERSIONS[root.version]
             tips = None if group is None else sorted(self._tangle_to_write(group).tips)
             feed = message.feed_id(version.fields, owner, kind)
             if self.rows.get(feed) is None:
@@ -716,6 +753,11 @@ def _text(said: Message) -> bytes:
             f"at most {pzp_limits.TEXT_MAX} bytes in canonical form",
         )
     return text
+
+
+def _owner_and_kind(version: PzpVersion, case: ValidationCase) -> tuple[Json, Json]:
+    """The owner and the kind of a message of any shape."""
+    return message.owner_of(version.fields, case.metadata), case.metadata.get(version.fields.kind)
 
 
 @lru_cache(maxsize=1_024)  # each message of a feed asks for the same one

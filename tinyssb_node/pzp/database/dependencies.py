@@ -7,8 +7,9 @@ from typing import Final
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json
-from tinyssb_node.pzp.messages.message import is_hash
+from tinyssb_node.pzp.messages.message import is_id, owner_of
 from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.versions import version_of
 
 _LACKS_MAX: Final = 64  # remembered of a waiting message: one of these messages or tangles has to come
 
@@ -36,16 +37,19 @@ def missing_dependencies(
     if error.rule is PzpRule.PREV_UNKNOWN:
         root = error.field.removeprefix("metadata.tangles.").removesuffix(".prev")
         prev = error.value if isinstance(error.value, list) else []
-        return [MissingDependency(root, one, 0) for one in filter(is_hash, prev)][:_LACKS_MAX]
+        return [MissingDependency(root, one, 0) for one in filter(is_id, prev)][:_LACKS_MAX]
+    if error.rule is PzpRule.TIPS_UNKNOWN:
+        tips = error.value if isinstance(error.value, list) else []
+        return [MissingDependency(error.expected, one, 0) for one in filter(is_id, tips)][:_LACKS_MAX]
     if error.rule is PzpRule.GROUP_UNKNOWN:
         roots = [error.value]
     elif error.rule is PzpRule.TANGLE_UNKNOWN:
         roots = list(error.value) if isinstance(error.value, list) else []
     elif error.rule is PzpRule.ROOT:
         roots = [error.expected]  # all of a tangle is wrong as long as its root is not here
-    elif error.rule is PzpRule.NOT_MEMBER:
+    elif error.rule in (PzpRule.NOT_MEMBER, PzpRule.NOT_ALLOWED):
         roots = _identities(message)
-    known = [root for root in roots if isinstance(root, str) and is_hash(root)][:_LACKS_MAX]
+    known = [root for root in roots if isinstance(root, str) and is_id(root)][:_LACKS_MAX]
     return [MissingDependency(root, "", _count(database.tangle(root))) for root in known]
 
 
@@ -54,7 +58,7 @@ def _identities(message: Mapping[str, Json]) -> list[object]:
     metadata = message.get("metadata")
     if not isinstance(metadata, dict):
         return []
-    group, tangles = metadata.get("group"), metadata.get("tangles")
+    group, tangles = owner_of(version_of(dict(message)).fields, metadata), metadata.get("tangles")
     if isinstance(group, str):
         return [group]
     return list(tangles) if isinstance(tangles, dict) else []

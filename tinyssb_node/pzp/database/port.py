@@ -31,9 +31,9 @@ class PzpRecord:
     """Counts what arrives; grows, and is never given twice."""
     id: str
     version: int
-    """Of the format: 1 or 2."""
+    """Of the format: 1, 2 or 4."""
     owner: str | None
-    """The group it was written for; in V1 the author's key."""
+    """The group it was written for; in V1 the author's key. None in an identity's own messages, and for anybody."""
     kind: str | None
     """Its type. Both are None for what only ``compat`` takes: no strings."""
     said: PayloadState
@@ -63,7 +63,7 @@ class PzpPlacement:
     depth: int
     prev: tuple[str, ...]
     adds: str | None
-    """The key that it adds to an identity."""
+    """The key that it adds to an identity, or removes."""
     taken: bool
     """It was checked for this tangle. Otherwise it waits for what it follows there."""
 

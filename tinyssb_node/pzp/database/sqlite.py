@@ -36,8 +36,8 @@ from tinyssb_node.store.sqlite_file import inspect_schema, store_faults
 
 PZP_FILE: Final = "pzp.sqlite"
 """Its name in the home folder."""
-PZP_VERSION: Final = 1
-"""The schema written, and the newest read (``PRAGMA user_version``)."""
+PZP_VERSION: Final = 2
+"""The schema written, and the newest read (``PRAGMA user_version``). 1 has the same tables, and no messages of V4."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSz", "big")
 """Tells it from other databases (``PRAGMA application_id``)."""
 
@@ -106,6 +106,10 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
                 f"{path}: the file system cannot have a write-ahead log, or a program reads it."
             )
         connection.execute("PRAGMA synchronous = FULL")
+        if connection.execute("PRAGMA user_version").fetchone() != (PZP_VERSION,):
+            connection.execute(
+                f"PRAGMA user_version = {PZP_VERSION}"
+            )  # an older program refuses it from now on
         fcntl.flock(lock, fcntl.LOCK_SH)
         # What is erased or deleted is overwritten with zeros.
         connection.execute("PRAGMA secure_delete = ON")

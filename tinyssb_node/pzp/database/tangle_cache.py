@@ -5,8 +5,8 @@ from typing import Final
 
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.port import PzpPlacement, PzpRows
-from tinyssb_node.pzp.messages.message import added_key, root_facts
-from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.message import key_change, root_facts
+from tinyssb_node.pzp.messages.tangle import KeyChange, PzpTangle
 from tinyssb_node.pzp.messages.versions import VERSIONS
 
 
@@ -25,10 +25,10 @@ class CachedTangle:
         """Messages here without payload; True if it would be accepted. None: not read since a change."""
         self._waiting_for: dict[str, set[str]] = {}
 
-    def take(self, placed: PzpPlacement) -> None:
-        """Add a message that was checked."""
+    def take(self, placed: PzpPlacement, change: KeyChange | None) -> None:
+        """Add a message that was checked, with the change of keys that it makes."""
         self.bare = None
-        self.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
+        self.tangle.add(placed.id, placed.depth, placed.prev, change)
         if self.waiting.pop(placed.id, None) is not None:
             for one in placed.prev:
                 self._waiting_for[one].discard(placed.id)
@@ -122,12 +122,17 @@ class TangleCache:
         if record is not None:
             message, fields = record.message(), VERSIONS[record.version].fields
             facts = root_facts(fields, message)
-            adds = added_key(fields, message) if fields.tips and facts.feed is None else None
-            held.tangle.add_root(facts, adds)
+            held.tangle.add_root(facts, key_change(fields, message) if facts.feed is None else None)
         for placed in self._rows.places(root):
             if placed.taken:
-                held.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
+                change = None if placed.adds is None else self._change(placed.id)
+                held.tangle.add(placed.id, placed.depth, placed.prev, change)
             else:
                 held.wait(placed)
         held.ghosts.update(self._rows.ghosts(root))
         return held
+
+    def _change(self, id_: str) -> KeyChange | None:
+        """Return the change of keys that a message makes."""
+        record = self._rows.get(id_)
+        return None if record is None else key_change(VERSIONS[record.version].fields, record.message())

@@ -32,6 +32,7 @@ _VERSION_MASK: Final = 0x0F
 _OWNED: Final = 0x10
 _FEED_ROOT: Final = 0x20
 _ERASED: Final = 0x40
+_ANYBODY: Final = 0x80
 _TYPE: Final = re.compile(rf"[a-zA-Z0-9_]{{{limits.TYPE_MIN},{limits.TYPE_MAX}}}")
 _BASE58: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{16,88}")
 """Pattern of a possible id, key or signature."""
@@ -164,12 +165,13 @@ def _is_regular(fields: FieldLayout, message: Message, metadata: Mapping[str, Js
     """Return True if a head can express *message*."""
     if message.keys() != fields.outer or metadata.keys() != fields.inner:
         return False
-    kind, sig = metadata["type"], message["sig"]
+    kind, sig = metadata[fields.kind], message["sig"]
     if not isinstance(kind, str) or not isinstance(sig, str) or _TYPE.fullmatch(kind) is None:
         return False
     if not is_key(author_of(fields, message)) or len(decoded(sig) or b"") != SIGNATURE_SIZE:
         return False
-    if fields.tips is not None and not (metadata[fields.owner] is None or is_hash(metadata[fields.owner])):
+    owner = metadata[fields.owner]
+    if fields.tips is not None and not (owner in (fields.own, fields.anybody) or is_hash(fields, owner)):
         return False
     return _is_regular_payload(fields, message, metadata) and _has_regular_links(fields, metadata)
 
@@ -179,8 +181,8 @@ def _is_regular_payload(fields: FieldLayout, message: Message, metadata: Mapping
     if not is_integer(size, 0):
         return False
     if said is not None:
-        return (found, size) == hash_and_size(said)
-    if is_hash(found):
+        return (found, size) == hash_and_size(fields, said)
+    if is_hash(fields, found):
         return True
     return (
         found is None and size == 0 and metadata["tangles"] == {} and metadata.get(fields.tips or "") is None
@@ -200,12 +202,12 @@ def _has_regular_links(fields: FieldLayout, metadata: Mapping[str, Json]) -> boo
         if not is_integer(place["depth"], 0) or not isinstance(prev, list):
             return False
         ids += prev
-    return len(ids) <= limits.AIR_IDS_MAX and all(map(is_hash, ids))
+    return len(ids) <= limits.AIR_IDS_MAX and all(is_hash(fields, one) for one in ids)
 
 
 def _known_ids(fields: FieldLayout, owner: Json, kind: str) -> list[str]:
     """The ids that a head need not say in full: the group's, and that of its feed's root."""
-    if not isinstance(owner, str):
+    if not isinstance(owner, str) or owner in (fields.own, fields.anybody):
         return []
     root = feed_id(fields, owner, kind)
     return [owner, root] if fields.tips else [root]
@@ -213,11 +215,14 @@ def _known_ids(fields: FieldLayout, owner: Json, kind: str) -> list[str]:
 
 def _write_head(fields: FieldLayout, message: Message, metadata: Mapping[str, Json]) -> bytes:
     """The head of a message that is regular."""
-    kind, owner = str(metadata["type"]), metadata[fields.owner]
-    owned = fields.tips is not None and owner is not None
+    kind, owner = str(metadata[fields.kind]), metadata[fields.owner]
+    owned = fields.tips is not None and owner not in (fields.own, fields.anybody)
+    anybody = fields.anybody is not None and owner == fields.anybody
     is_root = metadata[fields.payload_hash] is None
     erased = message[fields.payload] is None and not is_root
-    out = bytearray([fields.v | _OWNED * owned | _FEED_ROOT * is_root | _ERASED * erased])
+    out = bytearray(
+        [fields.v | _OWNED * owned | _FEED_ROOT * is_root | _ERASED * erased | _ANYBODY * anybody]
+    )
     out += _raw(author_of(fields, message)) + _raw(message["sig"])
     out += encode_varint(len(kind)) + kind.encode()
     if owned:
@@ -266,6 +271,7 @@ class _Head:
         self._data = data
         self._at = 0
         self._ids: list[str] = []
+        self._hash_size = limits.HASH_SIZE
         self._ids_left = limits.AIR_IDS_MAX
 
     def message(self, said: Json) -> dict[str, Json]:
@@ -277,18 +283,21 @@ class _Head:
         fields = version.fields
         author, sig = base58.encode(self._bytes(FEED_ID_SIZE)), base58.encode(self._bytes(SIGNATURE_SIZE))
         kind = self._kind()
-        owner: Json = None if fields.tips else author
+        self._hash_size = fields.hash_size
+        owner: Json = fields.own if fields.tips else author
+        if flags & _ANYBODY:
+            owner = fields.anybody
         if flags & _OWNED:
-            owner = base58.encode(self._bytes(limits.HASH_SIZE))
-        metadata: dict[str, Json] = {fields.owner: owner, "tangles": {}, "type": kind, "v": fields.v}
+            owner = self._hash()
+        metadata: dict[str, Json] = {fields.owner: owner, "tangles": {}, fields.kind: kind, "v": fields.v}
         if fields.tips:
             metadata[fields.tips] = None
         found: str | None = None
         size = 0
         if flags & _ERASED:
-            found, size = base58.encode(self._bytes(limits.HASH_SIZE)), self._number()
+            found, size = self._hash(), self._number()
         elif not flags & _FEED_ROOT:
-            found, size = hash_and_size(said)
+            found, size = hash_and_size(fields, said)
         metadata |= {fields.payload_hash: found, fields.payload_size: size}
         if not flags & _FEED_ROOT:
             metadata |= self._links(fields, _known_ids(fields, owner, kind))
@@ -327,11 +336,14 @@ class _Head:
     def _id(self) -> str:
         number = self._number()
         if number == 0:
-            self._ids.append(base58.encode(self._bytes(limits.HASH_SIZE)))
+            self._ids.append(self._hash())
             return self._ids[-1]
         if number > len(self._ids):
             raise AirFormError("the number of an id", number, f"at most {len(self._ids)}")
         return self._ids[number - 1]
+
+    def _hash(self) -> str:
+        return base58.encode(self._bytes(self._hash_size))
 
     def _count(self, count: int) -> int:
         if count > self._ids_left:

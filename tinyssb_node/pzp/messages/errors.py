@@ -54,10 +54,17 @@ class PzpRule(Enum):
     GROUP_TIPS = "GroupTips", "must be a list of ids"
     IDENTITY_TYPE = "IdentityType", "must be the type of an identity's messages,"
     IDENTITY_GROUP = "IdentityGroup", "must be null in an identity's messages"
+    ACCOUNT_OWN = "AccountOwn", 'must be "self" in the messages of an account, and there only:'
+    ACCOUNT_DOMAIN = "AccountDomain", "must begin with"
+    ACCOUNT_DATA = "AccountData", "must be, for an account,"
+    NO_TIPS = "NoTips", "must be null, where no account is named"
+    NOT_ALLOWED = "NotAllowed", "must have in the account the power"
+    CONSENT = "Consent", "must be the signature of the added key over the account's id"
     SIGNATURE = "Signature", "must be the author's signature of the metadata"
     # what the database lacks
     GROUP_UNKNOWN = "GroupUnknown", "must be a group whose identity is here"
     TANGLE_UNKNOWN = "TangleUnknown", "must name a tangle whose root is here"
+    TIPS_UNKNOWN = "TipsUnknown", "must be messages of the account that are here,"
     AIR_FORM = "AirForm", "must be"
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha512
 from typing import Final, TypeAlias, cast
 
 from blake3 import blake3
@@ -10,7 +11,7 @@ from blake3 import blake3
 from tinyssb_node.limits import FEED_ID_SIZE
 from tinyssb_node.pzp.messages import base58, limits
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.tangle import FeedName, RootFacts
+from tinyssb_node.pzp.messages.tangle import FeedName, KeyChange, RootFacts
 
 Message: TypeAlias = Mapping[str, Json]
 """A message as JSON says it. Unchecked, until a version has checked it."""
@@ -18,7 +19,7 @@ Message: TypeAlias = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """Field names of a version: the versions read here differ only in these and in their rules."""
+    """Names and values by which a version differs from the others; beside them it has rules of its own."""
 
     v: int
     """The number in ``metadata.v``."""
@@ -36,6 +37,20 @@ class FieldLayout:
     """The owner of its feed, in the metadata: a group, or the author."""
     tips: str | None
     """The tips of the group that the author knew, in the metadata; None: there are no groups."""
+    kind: str = "type"
+    """The kind of message, in the metadata."""
+    hash_size: int = limits.HASH_SIZE
+    """Bytes of a hash: of BLAKE3 if there are 16, of SHA-512 if there are 32."""
+    tag: bytes = b""
+    """Bytes before the metadata that are signed, too."""
+    scheme: str = "ppppp"
+    """Of URIs."""
+    account: str = "group"
+    """The word for an identity in URIs."""
+    own: str | None = None
+    """The owner in an identity's own messages."""
+    anybody: str | None = None
+    """The owner in messages that any key may sign."""
 
     outer: frozenset[str] = field(init=False)
     """The names of a message's fields."""
@@ -46,25 +61,39 @@ class FieldLayout:
         """Gather the names once: every message that is checked is compared with them."""
         names = {self.payload, "metadata", "sig"}
         object.__setattr__(self, "outer", frozenset(names if self.author_signed else names | {self.author}))
-        names = {self.payload_hash, self.payload_size, self.owner, "tangles", "type", "v"}
+        names = {self.payload_hash, self.payload_size, self.owner, "tangles", self.kind, "v"}
         object.__setattr__(self, "inner", frozenset(names | {self.tips} if self.tips else names))
 
 
+V4_FIELDS: Final = FieldLayout(
+    4, "data", "dataHash", "dataSize", "sigkey", False, "account", "accountTips", kind="domain", hash_size=32,
+    tag=b":msg-v4:", scheme="pzp", account="account", own="self", anybody="any",
+)  # fmt: skip
 V2_FIELDS: Final = FieldLayout(2, "data", "dataHash", "dataSize", "pubkey", False, "group", "groupTips")
 V1_FIELDS: Final = FieldLayout(1, "content", "hash", "size", "who", True, "who", None)
 IDENTITY_TYPE: Final = "group"
-"""The type of messages that found a group and add keys to it."""
+"""V2: the type of messages that found a group and add keys to it."""
+ACCOUNT_DOMAIN: Final = "account__"
+"""V4: the beginning of the domain of an account's messages."""
+ADD_POWER: Final = "add"
+DEL_POWER: Final = "del"
+POWERS: Final = frozenset({ADD_POWER, DEL_POWER, "internal-encryption", "external-encryption"})
+"""V4: the powers that a key of an account may have; the first two are to add and to remove keys."""
+_SIGNING: Final = frozenset({"sig", "shs-and-sig"})
+"""V4: purposes of keys that sign."""
 
 
-def hash_bytes(data: bytes) -> str:
+def hash_bytes(fields: FieldLayout, data: bytes) -> str:
     """The hash of *data* as PZP writes it."""
-    return base58.encode(blake3(data).digest(limits.HASH_SIZE))
+    if fields.hash_size == limits.HASH_SIZE:
+        return base58.encode(blake3(data).digest(limits.HASH_SIZE))
+    return base58.encode(sha512(data).digest()[: fields.hash_size])
 
 
-def hash_and_size(payload: Json) -> tuple[str, int]:
+def hash_and_size(fields: FieldLayout, payload: Json) -> tuple[str, int]:
     """Hash and size in bytes of what is said. Raises what ``canonical`` does."""
     data = canonical(payload)
-    return hash_bytes(data), len(data)
+    return hash_bytes(fields, data), len(data)
 
 
 def decoded(text: str) -> bytes | None:
@@ -80,9 +109,14 @@ def _decoded(text: str) -> bytes | None:
         return None
 
 
-def is_hash(value: object) -> bool:
-    """Return True if *value* is the text of 16 bytes."""
-    return isinstance(value, str) and len(decoded(value) or b"") == limits.HASH_SIZE
+def is_hash(fields: FieldLayout, value: object) -> bool:
+    """Return True if *value* is the text of a hash of the version."""
+    return isinstance(value, str) and len(decoded(value) or b"") == fields.hash_size
+
+
+def is_id(value: object) -> bool:
+    """Return True if *value* may be the id of a message, of whatever version."""
+    return isinstance(value, str) and len(decoded(value) or b"") in limits.ID_SIZES
 
 
 def is_key(value: object) -> bool:
@@ -95,9 +129,9 @@ def metadata_of(message: Message) -> dict[str, Json]:
     return cast("dict[str, Json]", message["metadata"])
 
 
-def message_id(message: Message) -> str:
+def message_id(fields: FieldLayout, message: Message) -> str:
     """The id of *message*, whose metadata there has to be. Raises what ``canonical`` does."""
-    return hash_bytes(canonical(message["metadata"]))
+    return hash_bytes(fields, canonical(message["metadata"]))
 
 
 def author_of(fields: FieldLayout, message: Message) -> Json:
@@ -112,7 +146,7 @@ def root_metadata(fields: FieldLayout, owner: str, kind: str) -> dict[str, Json]
         fields.payload_size: 0,
         fields.owner: owner,
         "tangles": {},
-        "type": kind,
+        fields.kind: kind,
         "v": fields.v,
     }
     if fields.tips:
@@ -120,9 +154,15 @@ def root_metadata(fields: FieldLayout, owner: str, kind: str) -> dict[str, Json]
     return metadata
 
 
+def owner_of(fields: FieldLayout, metadata: Mapping[str, Json]) -> Json:
+    """The owner of a message: a group, in V1 the author's key; None in an identity's own messages, and for anybody."""
+    owner = metadata.get(fields.owner)
+    return None if isinstance(owner, str) and owner in (fields.own, fields.anybody) else owner
+
+
 def feed_id(fields: FieldLayout, owner: str, kind: str) -> str:
     """The id of the feed of *owner*, a group or in V1 a key, with messages of type *kind*."""
-    return hash_bytes(canonical(root_metadata(fields, owner, kind)))
+    return hash_bytes(fields, canonical(root_metadata(fields, owner, kind)))
 
 
 def erase(fields: FieldLayout, message: Message) -> dict[str, Json]:
@@ -134,19 +174,23 @@ def uri(fields: FieldLayout, message: Message) -> str:
     """The name of a checked message for people and links."""
     metadata = metadata_of(message)
     owner = metadata[fields.owner]
-    return f"ppppp:message/v{fields.v}/{'null' if owner is None else owner}/{metadata['type']}/{message_id(message)}"
+    names = f"{'null' if owner is None else owner}/{metadata[fields.kind]}"
+    return f"{fields.scheme}:message/v{fields.v}/{names}/{message_id(fields, message)}"
 
 
-def group_uri(group: str) -> str:
-    """The name of a group for people and links."""
-    return f"ppppp:group/v2/{group}"
+def group_uri(fields: FieldLayout, group: str) -> str:
+    """The name of an identity for people and links."""
+    return f"{fields.scheme}:{fields.account}/v{fields.v}/{group}"
+
+
+_URI_BEGINNINGS: Final = ("pzp:message/", "pzp:account/", "ppppp:message/", "ppppp:group/")
 
 
 def id_of_uri(text: str) -> str:
     """The id that *text* names, be it a URI or the id itself. Raises ValueError if there is none."""
-    found = text.rsplit("/", 1)[-1] if text.startswith(("ppppp:message/", "ppppp:group/")) else text
-    if not is_hash(found):
-        raise ValueError(f"{text[: limits.SHOWN_MAX]!a} names no message: an id is 16 bytes in base58")
+    found = text.rsplit("/", 1)[-1] if text.startswith(_URI_BEGINNINGS) else text
+    if not is_id(found):
+        raise ValueError(f"{text[: limits.SHOWN_MAX]!a} names no message: an id is 16 or 32 bytes in base58")
     return found
 
 
@@ -158,18 +202,37 @@ def root_facts(fields: FieldLayout, message: Message) -> RootFacts:
     empty = payload is None or payload in ("", 0)
     unread = metadata[fields.payload_hash] is None and isinstance(size, int) and size <= 0
     tipless = fields.tips is None or metadata[fields.tips] is None
-    if empty and unread and tipless:
-        return RootFacts(FeedName(metadata[fields.owner], metadata.get("type")))
-    return RootFacts(identity=fields.tips is not None and is_identity_kind(fields, metadata))
+    own = fields.own is not None and metadata[fields.owner] == fields.own
+    if empty and unread and tipless and not own:
+        return RootFacts(FeedName(metadata[fields.owner], metadata.get(fields.kind)), version=fields.v)
+    identity = fields.tips is not None and is_identity_kind(fields, metadata)
+    return RootFacts(identity=identity, version=fields.v)
 
 
 def is_identity_kind(fields: FieldLayout, metadata: Mapping[str, Json]) -> bool:
     """Return True if a root with *metadata* founds an identity."""
-    return metadata.get("type") == IDENTITY_TYPE and metadata.get(fields.owner) is None
+    if fields.own is not None:
+        return metadata.get(fields.owner) == fields.own
+    return metadata.get(fields.kind) == IDENTITY_TYPE and metadata.get(fields.owner) is None
 
 
-def added_key(fields: FieldLayout, message: Message) -> str | None:
-    """The key that *message* of an identity adds; None if it adds none, or was erased."""
-    payload = message[fields.payload]
-    added = payload.get("add") if isinstance(payload, dict) else None
-    return added if isinstance(added, str) else None
+def key_change(fields: FieldLayout, message: Message) -> KeyChange | None:
+    """The key that *message* of an identity adds or removes; None if there is none, or it was erased."""
+    payload, author = message[fields.payload], author_of(fields, message)
+    if fields.tips is None or not isinstance(payload, dict) or not isinstance(author, str):
+        return None
+    if fields.own is None:
+        added = payload.get("add")
+        return KeyChange(author, added, powers=POWERS) if isinstance(added, str) else None
+    action, key, powers = payload.get("action"), payload.get("key"), payload.get("powers")
+    named = key.get("bytes") if isinstance(key, dict) else None
+    if action not in ("add", "del") or not isinstance(key, dict) or not isinstance(named, str):
+        return None
+    signs = key.get("purpose") in _SIGNING and key.get("algorithm") == "ed25519"
+    granted = frozenset(one for one in powers if isinstance(one, str)) if isinstance(powers, list) else None
+    return KeyChange(author, named, action == "del", signs, granted or frozenset())
+
+
+def consent_bytes(account: str) -> bytes:
+    """Return the bytes that the owner of an added key signs (docs/formats/pzp.md, "Accounts of V4")."""
+    return b":account-add:" + ",".join(map(str, base58.decode(account))).encode()

@@ -7,30 +7,39 @@ text that the original program does not check (docs/formats/pzp.md, "Strict and 
 
 import re
 from collections.abc import Callable, Container, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from tinyssb_node.codec.crypto import verify
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import FEED_ID_SIZE, SIGNATURE_SIZE
-from tinyssb_node.pzp.messages import base58, limits
+from tinyssb_node.pzp.messages import account, base58, limits
 from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import (
+    ACCOUNT_DOMAIN,
+    ADD_POWER,
+    DEL_POWER,
     IDENTITY_TYPE,
+    POWERS,
     FieldLayout,
     Message,
     author_of,
+    consent_bytes,
     decoded,
     hash_and_size,
     hash_bytes,
     is_hash,
     is_identity_kind,
     is_key,
+    key_change,
+    owner_of,
 )
 from tinyssb_node.pzp.messages.tangle import PzpTangle, lipmaa_depth
 
 _SEARCHED_MAX: Final = 4_096  # predecessors looked at to find whether one message precedes another: 2 ms
+_REST_MAX: Final = 256  # bytes of names, key and signature around metadata and payload
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
@@ -78,7 +87,7 @@ class ValidationCase:
 
     @property
     def signed(self) -> bytes:
-        """Return the bytes that are hashed and signed. Raises what ``canonical`` does."""
+        """Return the bytes that are hashed and, behind the version's tag, signed. Raises what ``canonical`` does."""
         if self._signed is None:
             self._signed = canonical(self.message["metadata"])
         return self._signed
@@ -87,7 +96,7 @@ class ValidationCase:
     def id(self) -> str:
         """The message's id. Raises what ``canonical`` does."""
         if self._id is None:
-            self._id = hash_bytes(self.signed)
+            self._id = hash_bytes(self.fields, self.signed)
         return self._id
 
 
@@ -118,7 +127,7 @@ def shape(case: ValidationCase) -> None:
         raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata", metadata)
     if not (isinstance(metadata, dict) and metadata.keys() >= fields.inner):
         later = (
-            {"v", "type"} if fields.author_signed else {"v"}
+            {"v", fields.kind} if fields.author_signed else {"v"}
         )  # which the original asks for by another rule
         if missing := [name for name in fields.inner if name not in metadata and name not in later]:
             raise MessageError(PzpRule.MISSING, f"metadata.{min(missing)}", list(metadata))
@@ -166,7 +175,7 @@ def payload(case: ValidationCase) -> None:
         raise MessageError(PzpRule.PAYLOAD_LIST, fields.payload, said)
     if not isinstance(said, dict | str):
         raise MessageError(PzpRule.PAYLOAD_KIND, fields.payload, said, "an object, a string or null")
-    found, size = hash_and_size(said)
+    found, size = hash_and_size(fields, said)
     if found != case.metadata[fields.payload_hash]:
         raise MessageError(
             PzpRule.PAYLOAD_HASH, fields.payload, said, f"{case.metadata[fields.payload_hash]!a}, not {found}"
@@ -179,15 +188,15 @@ def payload(case: ValidationCase) -> None:
 
 def kind(case: ValidationCase) -> None:
     """The type is a word."""
-    found = case.metadata.get("type")
+    name, found = f"metadata.{case.fields.kind}", case.metadata.get(case.fields.kind)
     if not isinstance(found, str):
-        raise MessageError(PzpRule.NOT_TEXT, "metadata.type", found)
+        raise MessageError(PzpRule.NOT_TEXT, name, found)
     if len(found) > limits.TYPE_MAX:
-        raise MessageError(PzpRule.TYPE_LONG, "metadata.type", found, str(limits.TYPE_MAX))
+        raise MessageError(PzpRule.TYPE_LONG, name, found, str(limits.TYPE_MAX))
     if len(found) < limits.TYPE_MIN:
-        raise MessageError(PzpRule.TYPE_SHORT, "metadata.type", found, str(limits.TYPE_MIN))
+        raise MessageError(PzpRule.TYPE_SHORT, name, found, str(limits.TYPE_MIN))
     if _OTHER_CHARACTERS.search(found):
-        raise MessageError(PzpRule.TYPE_CHARACTERS, "metadata.type", found)
+        raise MessageError(PzpRule.TYPE_CHARACTERS, name, found)
 
 
 def is_feed_root(case: ValidationCase) -> bool:
@@ -197,6 +206,7 @@ def is_feed_root(case: ValidationCase) -> bool:
         metadata[fields.payload_hash] is None
         and metadata[fields.payload_size] == 0
         and counts(metadata[fields.owner])
+        and (fields.own is None or metadata[fields.owner] != fields.own)
         and (fields.tips is None or metadata[fields.tips] is None)
         and not (isinstance(metadata["tangles"], dict | list | str) and metadata["tangles"])
     )
@@ -204,7 +214,7 @@ def is_feed_root(case: ValidationCase) -> bool:
 
 def member(case: ValidationCase) -> None:
     """Check that the author of a message for a group has a key of it; anybody may make a feed's root."""
-    owner = case.metadata[case.fields.owner]
+    owner = owner_of(case.fields, case.metadata)
     if not is_feed_root(case) and counts(owner) and case.message[case.fields.author] not in case.keys:
         raise MessageError(
             PzpRule.NOT_MEMBER, case.fields.author, case.message[case.fields.author], f"{owner!a}"
@@ -225,9 +235,11 @@ def place(case: ValidationCase) -> None:
         raise MessageError(PzpRule.PREV_LIST, case.field_of("prev"), case.place.get("prev"))
     if not is_integer(case.place.get("depth"), 1):
         raise MessageError(PzpRule.DEPTH_RANGE, case.field_of("depth"), case.place.get("depth"))
-    feed = case.tangle.facts.feed
-    if feed is not None and not _same(case.metadata.get("type"), feed.type):
-        raise MessageError(PzpRule.FEED_TYPE, "metadata.type", case.metadata.get("type"), f"{feed.type!a}")
+    feed, kind_ = case.tangle.facts.feed, case.fields.kind
+    if case.tangle.facts.version not in (None, case.fields.v):
+        raise MessageError(PzpRule.VERSION, "metadata.v", case.fields.v, f"{case.tangle.facts.version}")
+    if feed is not None and not _same(case.metadata.get(kind_), feed.type):
+        raise MessageError(PzpRule.FEED_TYPE, f"metadata.{kind_}", case.metadata.get(kind_), f"{feed.type!a}")
     if feed is not None and not _same(case.metadata[case.fields.owner], feed.owner):
         raise MessageError(
             PzpRule.FEED_OWNER,
@@ -261,7 +273,7 @@ def links(case: ValidationCase) -> None:
     for one in prev:
         if not isinstance(one, str):
             raise MessageError(PzpRule.PREV_TEXT, case.field_of("prev"), one)
-        if one.startswith("ppppp:"):
+        if one.startswith(f"{case.fields.scheme}:"):
             raise MessageError(PzpRule.PREV_URI, case.field_of("prev"), one)
         if one == last:
             raise MessageError(PzpRule.PREV_TWICE, case.field_of("prev"), one)
@@ -294,7 +306,7 @@ def signature(case: ValidationCase) -> None:
         signed = _sized("sig", text, base58.decode(str(text)), SIGNATURE_SIZE)
     except ValueError:
         raise MessageError(PzpRule.BASE58, "sig", text) from None
-    if not verify(FeedId(case.key), signed, case.signed):
+    if not verify(FeedId(case.key), signed, case.fields.tag + case.signed):
         raise MessageError(PzpRule.SIGNATURE, "sig", case.message["sig"])
 
 
@@ -325,7 +337,7 @@ def payload_hash(case: ValidationCase) -> None:
     if case.message[case.fields.payload] is not None:
         return  # it has been compared
     found = case.metadata[case.fields.payload_hash]
-    if not is_hash(found) and not (found is None and is_feed_root(case)):
+    if not is_hash(case.fields, found) and not (found is None and is_feed_root(case)):
         raise MessageError(PzpRule.NO_PAYLOAD_HASH, f"metadata.{case.fields.payload_hash}", found)
 
 
@@ -334,16 +346,25 @@ def owner(case: ValidationCase) -> None:
     fields, metadata = case.fields, case.metadata
     if fields.tips is None:
         return
-    group, tips = metadata[fields.owner], metadata[fields.tips]
-    if group is not None and not is_hash(group):
+    group, tips = owner_of(fields, metadata), metadata[fields.tips]
+    if group is None and metadata[fields.owner] is not None and not is_feed_root(case):
+        if tips is not None:
+            raise MessageError(PzpRule.NO_TIPS, f"metadata.{fields.tips}", tips)
+        return
+    if (group is not None or fields.own is not None) and not is_hash(fields, group):
         raise MessageError(
-            PzpRule.LENGTH, f"metadata.{fields.owner}", group, f"{limits.HASH_SIZE} in base58, or be null"
+            PzpRule.LENGTH,
+            f"metadata.{fields.owner}",
+            metadata[fields.owner],
+            f"{fields.hash_size} in base58",
         )
     in_feed = len(case.tangle) > 0 and case.tangle.facts.feed is not None
-    if tips is None and not in_feed:
+    if tips is None and not in_feed and (fields.own is None or is_feed_root(case)):
         return
-    if not isinstance(tips, list) or not tips or not all(is_hash(tip) for tip in tips):
+    if not isinstance(tips, list) or not tips or not all(is_hash(fields, tip) for tip in tips):
         raise MessageError(PzpRule.GROUP_TIPS, f"metadata.{fields.tips}", tips)
+    if fields.own is not None and tips != sorted({str(tip) for tip in tips}):
+        raise MessageError(PzpRule.GROUP_TIPS, f"metadata.{fields.tips}", tips, "in order, each once")
 
 
 def every_place(case: ValidationCase) -> None:
@@ -352,9 +373,9 @@ def every_place(case: ValidationCase) -> None:
     if not isinstance(tangles, dict):
         raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata.tangles", tangles)
     for root, place in tangles.items():
-        if not is_hash(root):
+        if not is_hash(case.fields, root):
             raise MessageError(
-                PzpRule.LENGTH, "a root in metadata.tangles", root, f"{limits.HASH_SIZE} in base58"
+                PzpRule.LENGTH, "a root in metadata.tangles", root, f"{case.fields.hash_size} in base58"
             )
         if not isinstance(place, dict):
             raise MessageError(PzpRule.NOT_AN_OBJECT, _field(root), place)
@@ -364,23 +385,23 @@ def every_place(case: ValidationCase) -> None:
             )
         if not is_integer(place["depth"], 1):
             raise MessageError(PzpRule.DEPTH_RANGE, f"{_field(root)}.depth", place["depth"])
-        _ids_in_order(root, place["prev"], case.tangle)
+        _ids_in_order(case.fields, root, place["prev"], case.tangle)
 
 
 def _field(root: str) -> str:
     return f"metadata.tangles.{root}"
 
 
-def _ids_in_order(root: str, prev: Json, known: Container[str]) -> None:
+def _ids_in_order(fields: FieldLayout, root: str, prev: Json, known: Container[str]) -> None:
     if not isinstance(prev, list):
         raise MessageError(PzpRule.PREV_LIST, f"{_field(root)}.prev", prev)
     last = ""
     for one in prev:
         if not isinstance(one, str):
             raise MessageError(PzpRule.PREV_TEXT, f"{_field(root)}.prev", one)
-        if one not in known and not is_hash(one):
+        if one not in known and not is_hash(fields, one):
             raise MessageError(
-                PzpRule.LENGTH, f"an id in {_field(root)}.prev", one, f"{limits.HASH_SIZE} in base58"
+                PzpRule.LENGTH, f"an id in {_field(root)}.prev", one, f"{fields.hash_size} in base58"
             )
         if one == last:
             raise MessageError(PzpRule.PREV_TWICE, f"{_field(root)}.prev", one)
@@ -411,11 +432,17 @@ def tips_and_lipmaa(case: ValidationCase) -> None:
             raise MessageError(PzpRule.PREV_ANCESTOR, case.field_of("prev"), min(followed))
 
 
+def is_of_identity(case: ValidationCase) -> bool:
+    """Return True if the message founds an identity, or is offered for the tangle of one."""
+    if len(case.tangle):
+        return case.tangle.facts.identity
+    return is_identity_kind(case.fields, case.metadata)
+
+
 def identity(case: ValidationCase) -> None:
     """Check that a message that founds a group or adds a key has the right shape and a member as signer."""
     fields, metadata, said = case.fields, case.metadata, case.message[case.fields.payload]
-    founds = not len(case.tangle) and is_identity_kind(fields, metadata)
-    if not founds and not (len(case.tangle) and case.tangle.facts.identity):
+    if not is_of_identity(case):
         return
     if metadata["type"] != IDENTITY_TYPE:
         raise MessageError(PzpRule.IDENTITY_TYPE, "metadata.type", metadata["type"], IDENTITY_TYPE)
@@ -425,13 +452,103 @@ def identity(case: ValidationCase) -> None:
     if isinstance(said, dict):
         if not is_key(said.get("add")):
             raise MessageError(PzpRule.LENGTH, f"{fields.payload}.add", said.get("add"), "32 in base58")
-        if founds and not isinstance(said.get("nonce"), str):
+        if not case.place and not isinstance(said.get("nonce"), str):
             raise MessageError(PzpRule.NOT_TEXT, f"{fields.payload}.nonce", said.get("nonce"))
-    signer, prev = case.message[fields.author], case.place.get("prev")
-    if not founds and isinstance(prev, list):
-        known = (one for one in prev if isinstance(one, str))
-        limit = _SEARCHED_MAX
-        if not (isinstance(signer, str) and case.tangle.added_before(signer, known, limit=limit)):
-            raise MessageError(
-                PzpRule.NOT_MEMBER, fields.author, signer, f"{case.tangle.root}, by what the message follows"
-            )
+    if case.place:
+        _member_powers(case)
+
+
+def _member_powers(case: ValidationCase) -> AbstractSet[str]:
+    """Return the powers of the author of an identity's message, by what it follows. Raises MessageError."""
+    prev, signer = case.place.get("prev"), case.message[case.fields.author]
+    named = [one for one in prev if isinstance(one, str)] if isinstance(prev, list) else []
+    if missing := [one for one in named if one not in case.tangle]:
+        raise MessageError(PzpRule.PREV_UNKNOWN, case.field_of("prev"), missing)
+    powers = account.keys_after(case.tangle, named).get(str(signer))
+    if powers is None:
+        raise MessageError(
+            PzpRule.NOT_MEMBER,
+            case.fields.author,
+            signer,
+            f"{case.tangle.root}, by what the message follows",
+        )
+    return powers
+
+
+# --- V4
+
+
+def account_owner(case: ValidationCase) -> None:
+    """Check that a message of an account's tangle is the account's own, and that no other message is."""
+    fields, metadata = case.fields, case.metadata
+    own = metadata[fields.owner] == fields.own
+    if own != is_of_identity(case):
+        raise MessageError(
+            PzpRule.ACCOUNT_OWN, f"metadata.{fields.owner}", metadata[fields.owner], f"{case.tangle.root}"
+        )
+    if own and fields.tips is not None and metadata[fields.tips] is not None:
+        raise MessageError(PzpRule.NO_TIPS, f"metadata.{fields.tips}", metadata[fields.tips])
+
+
+def account_power(case: ValidationCase) -> None:
+    """Check that the author of a message that adds a key ever got that power, as the original program does."""
+    if not is_of_identity(case) or not len(case.tangle):
+        return
+    said, signer = case.message[case.fields.payload], case.message[case.fields.author]
+    if not isinstance(said, dict):
+        raise MessageError(PzpRule.PAYLOAD_KIND, case.fields.payload, said, "an object")
+    if said.get("action") == "add" and not account.has_ever_power(case.tangle, str(signer), ADD_POWER):
+        raise MessageError(PzpRule.NOT_ALLOWED, case.fields.author, signer, ADD_POWER)
+
+
+def account_message(case: ValidationCase) -> None:
+    """Check that a message of an account adds or removes a key, and that its author may do so."""
+    if not is_of_identity(case):
+        return
+    said, kind_ = case.message[case.fields.payload], case.metadata[case.fields.kind]
+    if not str(kind_).startswith(ACCOUNT_DOMAIN):
+        raise MessageError(PzpRule.ACCOUNT_DOMAIN, "metadata.domain", kind_, ACCOUNT_DOMAIN)
+    change = key_change(case.fields, case.message)
+    if not isinstance(said, dict) or change is None or not is_key(change.key):
+        raise MessageError(PzpRule.ACCOUNT_DATA, "data", said, "action add or del, and a key of 32 bytes")
+    if not change.signs and not _encrypts(said["key"]):
+        raise MessageError(PzpRule.ACCOUNT_DATA, "data.key", said["key"], "of a known purpose and algorithm")
+    granted = said.get("powers", [])
+    if not isinstance(granted, list) or not all(isinstance(one, str) and one in POWERS for one in granted):
+        raise MessageError(PzpRule.ACCOUNT_DATA, "data.powers", granted, ", ".join(sorted(POWERS)))
+    if not case.place:
+        if change.removes or not isinstance(said.get("nonce"), str):
+            raise MessageError(PzpRule.ACCOUNT_DATA, "data", said, "action add with a nonce, in the root")
+        return
+    asked = {DEL_POWER} if change.removes else {ADD_POWER} | change.powers
+    if not asked <= _member_powers(case):
+        signer = case.message[case.fields.author]
+        raise MessageError(PzpRule.NOT_ALLOWED, case.fields.author, signer, ", ".join(sorted(asked)))
+    if change.signs and not change.removes:
+        _consent(case, change.key, said.get("consent"))
+
+
+def _encrypts(key: Json) -> bool:
+    """Return True if *key* is of the kind that V4 has for encryption."""
+    named = (key.get("purpose"), key.get("algorithm")) if isinstance(key, dict) else ()
+    return named == ("external-encryption", "x25519-xsalsa20-poly1305")
+
+
+def _consent(case: ValidationCase, key: str, consent: Json) -> None:
+    """Check that the owner of the added *key* has agreed."""
+    signed = decoded(consent) if isinstance(consent, str) else None
+    if signed is None or len(signed) != SIGNATURE_SIZE:
+        raise MessageError(PzpRule.CONSENT, "data.consent", consent)
+    if not verify(FeedId(decoded(key) or b""), signed, consent_bytes(case.tangle.root)):
+        raise MessageError(PzpRule.CONSENT, "data.consent", consent)
+
+
+def size(case: ValidationCase) -> None:
+    """Check that the message is not too long."""
+    fields, message = case.fields, case.message
+    said = 4 if message[fields.payload] is None else case.metadata[fields.payload_size]
+    if isinstance(said, int) and len(case.signed) + said + _REST_MAX <= limits.V4_SIZE_MAX:
+        return
+    found = len(canonical(dict(message)))
+    if found > limits.V4_SIZE_MAX:
+        raise MessageError(PzpRule.TEXT_SIZE, "the message", found, f"at most {limits.V4_SIZE_MAX} bytes")

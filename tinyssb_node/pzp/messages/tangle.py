@@ -5,8 +5,8 @@ only the links that name them are known.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -51,7 +51,24 @@ class RootFacts:
     feed: FeedName | None = None
     """None: the root is no feed root."""
     identity: bool = False
-    """True: the messages add keys to a group."""
+    """True: the messages add keys to an identity, and remove them."""
+    version: int | None = None
+    """Version of the format of all messages; None: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A message of an identity that adds a key, or removes one."""
+
+    author: str
+    """The key that signs the message."""
+    key: str
+    """The key that is added or removed. All keys are in base58."""
+    removes: bool = False
+    signs: bool = True
+    """The key may sign messages for the identity."""
+    powers: AbstractSet[str] = frozenset()
+    """Powers that an added key gets."""
 
 
 def in_locale_order(hashes: Iterable[str]) -> list[str]:
@@ -63,8 +80,8 @@ class PzpTangle:
     """The messages of one root that are known."""
 
     __slots__ = (
-        "_adds", "_depths", "_first_added", "_followers", "_levels", "_missing", "_prev", "_tips",
-        "by_depth", "facts", "root",
+        "_added", "_changes", "_depths", "_followers", "_levels", "_missing", "_prev", "_tips",
+        "by_depth", "facts", "keys_after", "root",
     )  # fmt: skip
 
     def __init__(self, root: str) -> None:
@@ -82,22 +99,24 @@ class PzpTangle:
         self._missing: set[str] = set()
         """Messages that are followed but not known."""
         self._tips: set[str] = set()
-        self._adds: dict[str, str] = {}
-        self._first_added: dict[str, int] = {}
-        """For each key the smallest depth at which it is added."""
+        self._changes: dict[str, KeyChange] = {}
+        self._added: Counter[str] = Counter()
+        """How many messages add each key."""
+        self.keys_after: dict[frozenset[str], Mapping[str, AbstractSet[str]]] = {}
+        """Keys of an identity after some of its messages, as ``account`` found them since the last change."""
 
-    def add_root(self, facts: RootFacts, adds: str | None = None) -> None:
-        """Add the root. *adds* is the key that it adds, if it founds an identity. A second time changes nothing."""
+    def add_root(self, facts: RootFacts, change: KeyChange | None = None) -> None:
+        """Add the root, with the key that it adds if it founds an identity. A second time changes nothing."""
         if self.root not in self._depths:
             self.facts = facts
-            self._enter(self.root, 0, (), adds)
+            self._enter(self.root, 0, (), change)
 
-    def add(self, message: str, depth: int, prev: Iterable[str], adds: str | None = None) -> None:
+    def add(self, message: str, depth: int, prev: Iterable[str], change: KeyChange | None = None) -> None:
         """Add a message that was checked, by its id; a second time changes nothing."""
         if message not in self._depths:
-            self._enter(message, depth, tuple(prev), adds)
+            self._enter(message, depth, tuple(prev), change)
 
-    def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
+    def _enter(self, message: str, depth: int, prev: tuple[str, ...], change: KeyChange | None) -> None:
         self._depths[message] = depth
         self._prev[message] = prev
         if depth not in self.by_depth:
@@ -112,9 +131,10 @@ class PzpTangle:
         self._tips.discard(self.root)
         if self._is_tip(message):
             self._tips.add(message)
-        if adds is not None:
-            self._adds[message] = adds
-            self._first_added[adds] = min(depth, self._first_added.get(adds, depth))
+        self.keys_after.clear()
+        if change is not None:
+            self._changes[message] = change
+            self._added[change.key] += not change.removes
 
     def remove(self, message: str) -> None:
         """Take away a message that is known and not the root. What no other message follows is a tip again."""
@@ -138,20 +158,15 @@ class PzpTangle:
                 self._tips.add(one)
         if len(self._depths) == 1:
             self._tips.update(self._depths)
-        self._forget_key(message, depth)
+        self.keys_after.clear()
+        change = self._changes.pop(message, None)
+        if change is not None:
+            self._added[change.key] -= not change.removes
 
     def _is_tip(self, message: str) -> bool:
         if message == self.root:
             return len(self._depths) == 1  # all others follow it, be it by links that are not here
         return message not in self._followers
-
-    def _forget_key(self, message: str, depth: int) -> None:
-        added = self._adds.pop(message, None)
-        if added is not None and depth == self._first_added[added]:
-            del self._first_added[added]
-            others = [self._depths[one] for one, key in self._adds.items() if key == added]
-            if others:
-                self._first_added[added] = min(others)
 
     def __contains__(self, message: object) -> bool:
         return message in self._depths
@@ -182,8 +197,13 @@ class PzpTangle:
 
     @property
     def keys(self) -> AbstractSet[str]:
-        """Every key that a message of this identity has added."""
-        return self._first_added.keys()
+        """Every key that a message of this identity has added, whether it was removed again or not."""
+        return {key for key, count in self._added.items() if count > 0}
+
+    @property
+    def changes(self) -> Mapping[str, KeyChange]:
+        """The messages of this identity that add or remove keys."""
+        return self._changes
 
     def depth(self, message: str) -> int | None:
         """The depth of *message*; None if it is not known."""
@@ -263,15 +283,3 @@ class PzpTangle:
                     found.add(one)
                     queue.append(one)
         return found
-
-    def added_before(self, key: str, messages: Iterable[str], *, limit: int | None = None) -> bool:
-        """Return True if an author who knew *messages* and their ancestors knew *key* as this identity's.
-
-        About *limit* of those messages at most are searched, the nearest first, and the root, which all
-        follow.
-        """
-        depth = self._first_added.get(key)
-        if depth is None or self._adds.get(self.root) == key:
-            return depth is not None
-        before = self.ancestors(messages, limit=limit, above=depth - 1)
-        return any(self._adds.get(one) == key for one in before)

@@ -12,6 +12,7 @@ from tinyssb_node.pzp.messages.message import (
     IDENTITY_TYPE,
     V1_FIELDS,
     V2_FIELDS,
+    V4_FIELDS,
     FieldLayout,
 )
 from tinyssb_node.pzp.messages.rules import Rule, ValidationCase
@@ -29,6 +30,23 @@ class PzpVersion:
     """The original program's rules, in its order."""
     strict: tuple[Rule, ...]
     """The rules that hold by default, in the order in which they are asked."""
+    compat_feed_root: tuple[Rule, ...] | None = None
+    """The original program's rules for a feed's root, if they are others."""
+
+    def rules(self, case: ValidationCase, *, strict: bool) -> tuple[Rule, ...]:
+        """The rules for *case*."""
+        if strict or self.compat_feed_root is None or not _may_be_feed_root(case):
+            return self.strict if strict else self.compat
+        return self.compat_feed_root
+
+    def is_unowned_root(self, case: ValidationCase) -> bool:
+        """Return True for a feed's root for which nobody asks whether its group is known."""
+        return self.compat_feed_root is not None and _may_be_feed_root(case)
+
+
+def _may_be_feed_root(case: ValidationCase) -> bool:
+    """Return True if *case*, of any shape, is that of a feed's root."""
+    return case.metadata.keys() >= case.fields.inner and rules.is_feed_root(case)
 
 
 def _before_signature(compat: tuple[Rule, ...], *more: Rule) -> tuple[Rule, ...]:
@@ -73,13 +91,45 @@ V1: Final = PzpVersion(
         rules.tips_and_lipmaa,
     ),
 )
-_OF_A_PLACE: Final = frozenset({rules.place, rules.identity, rules.owner, rules.tips_and_lipmaa})
+_V4_RULES: Final = (
+    rules.shape, rules.author, rules.payload_size, rules.payload, rules.kind, rules.account_owner, rules.member,
+    rules.place, rules.account_power, rules.signature,
+)  # fmt: skip
+V4: Final = PzpVersion(
+    "Msg V4",
+    V4_FIELDS,
+    _V4_RULES,
+    _before_signature(
+        tuple(rule for rule in _V4_RULES if rule is not rules.account_power),
+        rules.known_fields,
+        rules.size,
+        rules.payload_hash,
+        rules.owner,
+        rules.every_place,
+        rules.tips_and_lipmaa,
+        rules.account_message,
+    ),
+    compat_feed_root=(rules.shape, rules.author, rules.payload, rules.place),
+)
+_OF_A_PLACE: Final = frozenset(
+    {
+        rules.place, rules.identity, rules.owner, rules.tips_and_lipmaa,
+        rules.account_owner, rules.account_power, rules.account_message,
+    }
+)  # fmt: skip
 """Rules that are checked for each tangle; all other rules check the message alone."""
 _OF_WHAT_IS_SAID: Final = frozenset(
-    {rules.shape, rules.payload_size, rules.payload, rules.payload_object, rules.identity}
-)
-VERSIONS: Final[Mapping[int, PzpVersion]] = {version.fields.v: version for version in (V1, V2)}
+    {
+        rules.shape, rules.payload_size, rules.payload, rules.payload_object, rules.identity,
+        rules.size, rules.account_message,
+    }
+)  # fmt: skip
+VERSIONS: Final[Mapping[int, PzpVersion]] = {version.fields.v: version for version in (V1, V2, V4)}
 """By the number in ``metadata.v``."""
+
+
+DEFAULT: Final = V4
+"""The version of identities that are founded here (docs/decisions/0096)."""
 
 
 def version_of(value: Json) -> PzpVersion:
@@ -95,7 +145,7 @@ def version_of(value: Json) -> PzpVersion:
 
 def judge(version: PzpVersion, case: ValidationCase, *, strict: bool) -> None:
     """Check all of *case*. Raises a MessageError."""
-    for rule in version.strict if strict else version.compat:
+    for rule in version.rules(case, strict=strict):
         rule(case)
 
 
@@ -121,7 +171,7 @@ def _signed(version: PzpVersion, key: SigningKey, said: Json, metadata: dict[str
     written: dict[str, Json] = {fields.payload: said, "metadata": metadata}
     if not fields.author_signed:
         written[fields.author] = public
-    written["sig"] = base58.encode(key.sign(canonical(metadata)))
+    written["sig"] = base58.encode(key.sign(fields.tag + canonical(metadata)))
     return written
 
 
@@ -136,10 +186,10 @@ def write(
 ) -> dict[str, Json]:
     """A message that says *said* and follows the tips of *tangles*, signed. It is checked by whoever adds it.
 
-    *group* and its tips are V2's. Raises what ``canonical`` does.
+    *group*, the owner, and its tips are not V1's. Raises what ``canonical`` does.
     """
     fields = version.fields
-    found, size = message.hash_and_size(said)
+    found, size = message.hash_and_size(fields, said)
     places: dict[str, Json] = {}
     for tangle in tangles:
         depth, prev = tangle.place_of_next()
@@ -148,7 +198,7 @@ def write(
         fields.payload_hash: found,
         fields.payload_size: size,
         "tangles": places,
-        "type": kind,
+        fields.kind: kind,
         "v": fields.v,
     }
     if fields.tips:
@@ -162,11 +212,52 @@ def write_feed_root(version: PzpVersion, key: SigningKey, owner: str, kind: str)
     return _signed(version, key, None, message.root_metadata(version.fields, owner, kind))
 
 
-def write_identity(key: SigningKey, nonce: str) -> dict[str, Json]:
+def write_identity(version: PzpVersion, key: SigningKey, nonce: str) -> dict[str, Json]:
     """The root of an identity that has *key*. *nonce* tells it from others that the same key founds."""
-    return write(V2, key, {"add": base58.encode(key.feed_id), "nonce": nonce}, IDENTITY_TYPE, ())
+    public = base58.encode(key.feed_id)
+    if version.fields.own is None:
+        return write(version, key, {"add": public, "nonce": nonce}, IDENTITY_TYPE, ())
+    said: Json = {
+        "action": "add",
+        "key": _signing_key(public, "shs-and-sig"),
+        "nonce": nonce,
+        "powers": _FOUNDER,
+    }
+    return write(version, key, said, ACCOUNT_KIND, (), version.fields.own)
 
 
-def write_added_key(key: SigningKey, identity: PzpTangle, added: str) -> dict[str, Json]:
-    """A message by which a member adds a key to an identity."""
-    return write(V2, key, {"add": added}, IDENTITY_TYPE, (identity,))
+ACCOUNT_KIND: Final = f"{message.ACCOUNT_DOMAIN}person"
+"""V4: the domain of accounts that are founded here, as in the examples of PZP's programs."""
+_FOUNDER: Final[list[Json]] = ["add", "del", "external-encryption", "internal-encryption"]
+"""V4: the powers of an account's first key, in the original's order."""
+
+
+def _signing_key(public: str, purpose: str) -> dict[str, Json]:
+    return {"purpose": purpose, "algorithm": "ed25519", "bytes": public}
+
+
+def write_added_key(
+    version: PzpVersion,
+    key: SigningKey,
+    identity: PzpTangle,
+    added: str,
+    *,
+    kind: str = ACCOUNT_KIND,
+    consent: str | None = None,
+    powers: Sequence[str] = (),
+) -> dict[str, Json]:
+    """A message by which a member adds a key to an identity.
+
+    V4: *kind* is the account's domain, *consent* that of the key's owner, and *powers* are what the key may do.
+    """
+    if version.fields.own is None:
+        return write(version, key, {"add": added}, IDENTITY_TYPE, (identity,))
+    said: dict[str, Json] = {"action": "add", "key": _signing_key(added, "sig"), "consent": consent}
+    if powers:
+        said["powers"] = [*powers]
+    return write(version, key, said, kind, (identity,), version.fields.own)
+
+
+def write_consent(key: SigningKey, account: str) -> str:
+    """V4: the consent of the owner of *key* to its being added to *account*."""
+    return base58.encode(key.sign(message.consent_bytes(account)))

@@ -10,7 +10,7 @@ from tinyssb_node.codec.bipf import Value
 from tinyssb_node.errors import PeerError
 from tinyssb_node.pzp.messages import base58
 from tinyssb_node.pzp.messages.goals import Goal, GoalKind
-from tinyssb_node.pzp.messages.limits import HASH_SIZE
+from tinyssb_node.pzp.messages.limits import ID_SIZES
 from tinyssb_node.pzp.sync import limits
 
 
@@ -204,9 +204,7 @@ def parse_packet(data: bytes) -> Packet:
     read = _READERS.get(items.number(max(_READERS)))
     if read is None:
         raise SyncPacketError("of no known kind")
-    of = ExchangeId(
-        base58.encode(items.data(HASH_SIZE, HASH_SIZE)), items.data(limits.NONCE_SIZE, limits.NONCE_SIZE)
-    )
+    of = ExchangeId(items.id(), items.data(limits.NONCE_SIZE, limits.NONCE_SIZE))
     packet = read(of, items)
     items.end()
     return packet
@@ -246,6 +244,12 @@ class _Items:
         if not isinstance(found, bytes) or not least <= len(found) <= most:
             raise SyncPacketError(f"{found!a:.80} where {least} to {most} bytes have to be")
         return found
+
+    def id(self) -> str:
+        found = self.data(min(ID_SIZES), max(ID_SIZES))
+        if len(found) not in ID_SIZES:
+            raise SyncPacketError(f"an id of {len(found)} bytes")
+        return base58.encode(found)
 
     def bool(self) -> bool:
         found = self._next()

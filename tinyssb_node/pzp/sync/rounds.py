@@ -5,7 +5,14 @@ from typing import Final, cast
 
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
-from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, FieldLayout, Message, erase, message_id
+from tinyssb_node.pzp.messages.message import (
+    FieldLayout,
+    Message,
+    erase,
+    is_identity_kind,
+    message_id,
+    owner_of,
+)
 from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.holdings import Bloom, PlannedMessage, TangleHoldings, identity_ids
@@ -19,8 +26,9 @@ def _metadata(message: Message) -> dict[str, Json]:
 
 def _group_of(message: Message) -> str | None:
     """The group that *message* is written for; None in V1, and in an identity's own messages."""
-    group = _metadata(message).get("group")
-    return group if isinstance(group, str) else None
+    fields = version_of(dict(message)).fields
+    group = owner_of(fields, _metadata(message))
+    return group if isinstance(group, str) and not fields.author_signed else None
 
 
 class RoundSender:
@@ -139,26 +147,26 @@ class RoundReceiver:
             value = read(text)
             fields = version_of(value).fields
             message = cast("Message", value)
-            depth = self._depth(message)
+            depth = self._depth(fields, message)
         except MessageError:
             self.counts[MessageOutcome.REFUSED] += 1
             return
         if depth is None:
-            self._set_aside(message, len(text))
+            self._set_aside(fields, message, len(text))
         elif self._is_welcome(fields, message, depth):
             self._add_identity(_group_of(message))
             self._add(self._root, message)
         else:
             self.counts[MessageOutcome.REFUSED] += 1
 
-    def _depth(self, message: Message) -> int | None:
+    def _depth(self, fields: FieldLayout, message: Message) -> int | None:
         """The depth of *message* in the tangle, as it says; None if it is not of it."""
         tangles = _metadata(message).get("tangles")
         place = tangles.get(self._root) if isinstance(tangles, dict) else None
         if isinstance(place, dict):
             depth = place.get("depth")
             return depth if isinstance(depth, int) else limits.DEPTH_MAX
-        return 0 if message_id(message) == self._root else None
+        return 0 if message_id(fields, message) == self._root else None
 
     def _is_welcome(self, fields: FieldLayout, message: Message, depth: int) -> bool:
         """Return True if *message* was requested, or is on the path from there to the root."""
@@ -166,21 +174,17 @@ class RoundReceiver:
             return depth <= self._want.high
         return depth in self._want
 
-    def _set_aside(self, message: Message, size: int) -> None:
+    def _set_aside(self, fields: FieldLayout, message: Message, size: int) -> None:
         """Keep what may be of an identity, until a message comes that is written for it."""
         metadata = _metadata(message)
         tangles = metadata.get("tangles")
-        if (
-            metadata.get("type") != IDENTITY_TYPE
-            or metadata.get("group") is not None
-            or not isinstance(tangles, dict)
-        ):
+        if not is_identity_kind(fields, metadata) or not isinstance(tangles, dict):
             self.counts[MessageOutcome.REFUSED] += 1
             return
         self._size_aside += size
         if self._size_aside > limits.ASIDE_SIZE_MAX:
             raise SyncPacketError("more of identities than anything needs")
-        group = next(iter(tangles)) if tangles else message_id(message)
+        group = next(iter(tangles)) if tangles else message_id(fields, message)
         self._aside.setdefault(group, []).append(message)
 
     def _add_identity(self, group: str | None) -> None:

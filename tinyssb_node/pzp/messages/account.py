@@ -1,0 +1,119 @@
+"""Keys of an identity: which keys may sign for it after some of its messages, and what they may do.
+
+The answer follows from these messages and all that they follow, so it is the same for every reader and in whatever
+order the messages came. A removal wins over what it is concurrent with (strong removal, as in p2panda and Keyhive):
+the removed key cannot stay by adding itself, or another key, at the same time.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.pzp.messages.tangle import KeyChange, PzpTangle
+
+BEFORE_MAX: Final = 4_096
+"""Messages of an identity that are looked at for one message: 10 ms of work. After more, nobody is a member."""
+_REMEMBERED_MAX: Final = 64
+"""Answers that are remembered of a tangle: messages of a feed name the same few messages."""
+
+
+def keys_after(tangle: PzpTangle, messages: Iterable[str]) -> Mapping[str, AbstractSet[str]]:
+    """Return the keys that may sign after *messages* of an identity, with the powers of each.
+
+    Messages that are not known are left out; a caller who needs a lasting answer asks for them first.
+    """
+    after = frozenset(one for one in messages if one in tangle)
+    if after not in tangle.keys_after:
+        if len(tangle.keys_after) >= _REMEMBERED_MAX:
+            tangle.keys_after.clear()
+        before = tangle.ancestors(after, limit=BEFORE_MAX)
+        standing = _History.of(tangle, before).keys() if len(before) < BEFORE_MAX else {}
+        tangle.keys_after[after] = standing
+    return tangle.keys_after[after]
+
+
+def keys_besides(tangle: PzpTangle, tips: Iterable[str]) -> AbstractSet[str]:
+    """Return the keys of an account at *tips* as the original program finds them.
+
+    Those of all known messages except for what follows *tips*, in topological order, each change as it comes.
+    """
+    after = {one for one in tips if one in tangle}
+    keys: set[str] = set()
+    left_out: set[str] = set()
+    for one in tangle.topological():
+        if any(before in after or before in left_out for before in tangle.prev(one)):
+            left_out.add(one)
+        change = tangle.changes.get(one)
+        if change is None or not change.signs or (one in left_out and one not in after):
+            continue
+        if change.removes:
+            keys.discard(change.key)
+        else:
+            keys.add(change.key)
+    return keys
+
+
+def has_ever_power(tangle: PzpTangle, key: str, power: str) -> bool:
+    """Return True if any message of the account gives *power* to *key*, as the original program asks."""
+    return any(
+        change.key == key and not change.removes and power in change.powers
+        for change in tangle.changes.values()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """Messages of an identity, numbered in topological order; sets of them are the bits of integers."""
+
+    order: Sequence[str]
+    before: Sequence[int]
+    """The messages that each follows, directly or not."""
+    behind: Sequence[int]
+    """The messages that follow each."""
+    changes: Mapping[str, KeyChange]
+
+    @classmethod
+    def of(cls, tangle: PzpTangle, messages: Iterable[str]) -> "_History":
+        """Number *messages*, of which all predecessors are among them, or not known."""
+        order = sorted(messages, key=lambda one: (tangle.depth(one) or 0, one))
+        place = {one: number for number, one in enumerate(order)}
+        before, behind = [0] * len(order), [0] * len(order)
+        known = [[place[one] for one in tangle.prev(message) if one in place] for message in order]
+        for number, links in enumerate(known):
+            for one in links:
+                before[number] |= before[one] | 1 << one
+        for number in reversed(range(len(order))):
+            for one in known[number]:
+                behind[one] |= behind[number] | 1 << number
+        return cls(order, before, behind, tangle.changes)
+
+    def keys(self) -> dict[str, AbstractSet[str]]:
+        """The keys that stand after all of the messages, with their powers."""
+        removals = self._removals()
+        adds: dict[str, int] = {}
+        standing: dict[str, AbstractSet[str]] = {}
+        for number, message in enumerate(self.order):
+            change = self.changes.get(message)
+            if change is None or change.removes or not self._counts(number, change, removals, adds):
+                continue
+            adds[change.key] = adds.get(change.key, 0) | 1 << number
+            if change.signs and not removals.get(change.key, 0) & ~self.before[number]:
+                standing[change.key] = standing.get(change.key, frozenset()) | change.powers
+        return standing
+
+    def _removals(self) -> dict[str, int]:
+        """The messages that remove each key."""
+        removals: dict[str, int] = {}
+        for number, message in enumerate(self.order):
+            change = self.changes.get(message)
+            if change is not None and change.removes:
+                removals[change.key] = removals.get(change.key, 0) | 1 << number
+        return removals
+
+    def _counts(self, number: int, change: KeyChange, removals: dict[str, int], adds: dict[str, int]) -> bool:
+        """Return True unless the author of an added key was removed at the same time, or was added by such a one."""
+        if not self.before[number]:
+            return True  # the root
+        beside = removals.get(change.author, 0) & ~self.before[number] & ~self.behind[number]
+        return not beside and bool(adds.get(change.author, 0) & self.before[number])
