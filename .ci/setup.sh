@@ -9,6 +9,7 @@
 #   mosquitto    an MQTT broker, for the MQTT tests; starts none
 #   gcc          a C compiler, for the torture tests
 #   micropython  MicroPython for Node.js, for the firmware tests; does not install Node.js
+#   pzp-db       the package pzp-db for Node.js, for the tests of PZP's files; does not install Node.js
 # A step that is already done takes milliseconds and prints nothing. System packages are installed if that needs no
 # password (as root, or with passwordless sudo). Otherwise the script prints the command to type, and goes on.
 set -euo pipefail
@@ -166,17 +167,27 @@ setup_gcc() {
 }
 
 # npm is not installed here: on Debian it brings hundreds of packages, and these tests are optional.
-setup_micropython() {
-    local package=@micropython/micropython-webassembly-pyscript@1.27.0 folder=$VENV/node
-    [ -f "$folder/node_modules/${package%@*}/micropython.mjs" ] && return
+# setup_node NAME PACKAGE FILE CONSEQUENCE: install a package for Node.js, unless its FILE is there. Run none of its scripts.
+setup_node() {
+    local name=$1 package=$2 folder=$VENV/node
+    [ -f "$folder/node_modules/${package%@*}/$3" ] && return
     if ! command -v npm >/dev/null; then
-        missing npm "the firmware tests on MicroPython are left out" npm
+        missing npm "$4" npm
         return
     fi
-    say "Installing MicroPython for Node.js"
+    say "Installing $name for Node.js"
     mkdir -p "$folder"
-    npm install --loglevel=error --no-audit --no-fund --prefix "$folder" "$package" >/dev/null && return
-    say "npm could not install MicroPython: the firmware tests on it are left out. With a network, run this again."
+    npm install --loglevel=error --no-audit --no-fund --ignore-scripts --prefix "$folder" "$package" >/dev/null && return
+    say "npm could not install $name: $4. With a network, run this again."
+}
+
+setup_micropython() {
+    setup_node MicroPython @micropython/micropython-webassembly-pyscript@1.27.0 micropython.mjs \
+        "the firmware tests on MicroPython are left out"
+}
+
+setup_pzp_db() {
+    setup_node pzp-db pzp-db@1.0.4 lib/index.js "the tests with the package pzp-db are left out"
 }
 
 # --- Python --------------------------------------------------------------------------------------------------------
@@ -260,6 +271,7 @@ for word in "$@"; do
         mosquitto) setup_mosquitto ;;
         gcc) setup_gcc ;;
         micropython) setup_micropython ;;
+        pzp-db) setup_pzp_db ;;
         *) fail "setup.sh: unknown word '$word'" ;;
     esac
 done

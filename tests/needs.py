@@ -24,6 +24,10 @@ MICROPYTHON = "node/node_modules/@micropython/micropython-webassembly-pyscript/m
 """Where `.ci/setup.sh` puts MicroPython, in the virtual environment."""
 
 
+PZP_DB = "node/node_modules/pzp-db"
+"""Where `.ci/setup.sh` puts the package pzp-db, in the virtual environment."""
+
+
 def reason(name: str, packages: str) -> str:
     """Return why a test that lacks the program *name* is skipped, with the command that installs it."""
     return f"needs {name}: sudo apt-get install {packages}"
@@ -33,6 +37,9 @@ _REASON = re.compile(r"needs (.+): sudo apt-get install ([a-z0-9.+ -]+)$")
 
 MICROPYTHON_REASON = reason("MicroPython for Node.js", "nodejs npm")
 """Why the tests on MicroPython are skipped, under CI too: what they need is large, and they are few."""
+PZP_DB_REASON = reason("pzp-db for Node.js", "nodejs npm")
+"""Why the tests with pzp-db are skipped, under CI too: npm may not offer it one day. Recordings of it are
+tested anywhere."""
 
 
 def left_out_line(reasons: Iterable[str]) -> str | None:
@@ -81,6 +88,12 @@ def micropython() -> Path | None:
     """Return the path of MicroPython for Node.js; None if it or Node.js is missing."""
     module = Path(sys.prefix, MICROPYTHON)
     return module if module.is_file() and shutil.which("node") else None
+
+
+def pzp_db() -> Path | None:
+    """Return the folder of modules with the package pzp-db; None if it or Node.js is missing."""
+    package = Path(sys.prefix, PZP_DB)
+    return package.parent if package.is_dir() and shutil.which("node") else None
 
 
 def missing(marker: str) -> str | None:

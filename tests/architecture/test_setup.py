@@ -283,13 +283,26 @@ def test_micropython_is_fetched_once_and_only_where_there_is_npm(
     failed = set_up("micropython")
     assert "run this again" in failed.stdout
     assert "npm error network" in failed.stderr
-    fake("npm", 'folder="$6/node_modules/${7%@*}" && mkdir -p "$folder" && touch "$folder/micropython.mjs"')
+    fake("npm", 'folder="$7/node_modules/${8%@*}" && mkdir -p "$folder" && touch "$folder/micropython.mjs"')
     assert "Installing MicroPython" in set_up("micropython").stdout
     assert set_up("micropython").stdout == "", "what is done is not done again"
     assert needs.MICROPYTHON in {
         path.relative_to(tmp_path / "repo/.venv").as_posix()
         for path in (tmp_path / "repo/.venv").rglob("*.mjs")
     }
+
+
+def test_pzp_db_is_fetched_without_running_its_scripts(fake: Fake, set_up: SetUp, tmp_path: Path) -> None:
+    (tmp_path / "bin/mkdir").symlink_to(shutil.which("mkdir") or "mkdir")
+    (tmp_path / "bin/touch").symlink_to(shutil.which("touch") or "touch")
+    fake(
+        "npm",
+        'folder="$7/node_modules/${8%@*}" && mkdir -p "$folder/lib" && touch "$folder/lib/index.js" '
+        '&& [ "$5" = --ignore-scripts ]',
+    )
+    assert "Installing pzp-db" in set_up("pzp-db").stdout
+    assert set_up("pzp-db").stdout == "", "what is done is not done again"
+    assert (tmp_path / "repo/.venv" / needs.PZP_DB / "lib/index.js").exists()
 
 
 def test_the_tests_look_for_the_same_browser_and_java_as_the_set_up() -> None:

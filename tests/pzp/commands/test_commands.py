@@ -9,6 +9,7 @@ import pytest
 
 from tests.daemon.processes import make_home, tinyssb
 from tests.pzp.database.messages import BOB, public
+from tests.pzp.messages.vectors import FOLDER
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.versions import V4, write_consent
@@ -108,6 +109,22 @@ def test_what_nobody_would_take_is_not_written(home: Path) -> None:
     assert "names no message" in types(home, "show", "x", code=ExitCode.DATA)
     assert "no message" in types(home, "show", "1" * 16, code=ExitCode.MISSING)
     assert "no feed" in types(home, "feed", "zzz", code=ExitCode.MISSING)
+
+
+def test_a_file_of_pzp_db_is_read_and_written(home: Path, tmp_path: Path) -> None:
+    (folder := tmp_path / "theirs" / "db").mkdir(parents=True)
+    (folder / "log").write_bytes((FOLDER / "v4-db.log").read_bytes())
+    told = types(home, "import", str(tmp_path / "theirs"), code=ExitCode.DATA)
+    assert "line 10: NotMember" in told, "the package writes what no other one takes"
+    assert "Imported 12 messages" in told
+    types(home, "publish", "post", '{"old": true}', "--v1")
+    told = types(home, "export", str(tmp_path / "ours"), "--pzp-db")
+    assert "12 messages, 65,536 bytes" in told
+    assert "Left out 2 messages that pzp-db cannot read" in told
+    assert "exists already" in types(home, "export", str(tmp_path / "ours"), "--pzp-db", code=ExitCode.CREATE)
+    assert "needs a folder" in types(home, "export", "-", "--pzp-db", code=ExitCode.DATA)
+    make_home(tmp_path / "other")
+    assert "Imported 12 messages" in types(tmp_path / "other", "import", str(tmp_path / "ours"))
 
 
 def test_a_file_travels_and_bad_lines_are_told(home: Path, tmp_path: Path) -> None:

@@ -149,6 +149,11 @@ def _add_files(add_action: Callable[..., argparse.ArgumentParser]) -> None:
     action.add_argument(
         "feeds", metavar="FEED", nargs="*", help="feeds to export, with their identities (default: all)"
     )
+    action.add_argument(
+        "--pzp-db",
+        action="store_true",
+        help="make FILE a folder that the published package `pzp-db` opens; it reads Msg V4 only",
+    )
 
     action = add_action(
         "certificate",
@@ -167,7 +172,9 @@ def _add_files(add_action: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _add_file(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "file", metavar="FILE", help="one message in JSON on each line; `-` for standard input"
+        "file",
+        metavar="FILE",
+        help="one message in JSON on each line; `-` for standard input; or the folder, or `db/log`, of `pzp-db`",
     )
     rules = action.add_mutually_exclusive_group()
     rules.add_argument(

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from tinyssb_node.errors import ExitCode, FileUnreadableError
-from tinyssb_node.pzp.commands.session import PzpSession, wall_us
+from tinyssb_node.pzp.commands.session import InvalidPzpInputError, PzpSession, wall_us
+from tinyssb_node.pzp.database import pzpdb_log
 from tinyssb_node.pzp.database.certificates import certificate
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
 from tinyssb_node.pzp.database.dependencies import MissingDependency, missing_dependencies
+from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError
@@ -27,12 +29,14 @@ from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 from tinyssb_node.pzp.messages.message import Message
 from tinyssb_node.pzp.messages.rules import ValidationCase
 from tinyssb_node.pzp.messages.tangle import PzpTangle
-from tinyssb_node.pzp.messages.versions import judge, version_of
+from tinyssb_node.pzp.messages.versions import V4, judge, version_of
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.render import print_json, printable
 
 _BAR_CELLS: Final = 30
+_LOG: Final = Path("db", "log")
+"""The file of pzp-db in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,11 @@ class LineImporter:
         self.counts: Final = PzpImportCounts()
 
     def take(self, file: BinaryIO, progress: Progress) -> PzpImportCounts:
-        """Take all lines of *file*. Raises StoreFailedError and its kin, OSError; what was told by then is kept."""
-        lines = enumerate(_lines(file), 1)
+        """Take all lines of *file*, or records of a log of pzp-db.
+
+        Raises StoreFailedError and its kin, OSError; what was told by then is kept.
+        """
+        lines = enumerate(_messages_of_log(file) if pzpdb_log.is_log(file) else _lines(file), 1)
         done = read_bytes = 0
         more = True
         while more:
@@ -165,8 +172,7 @@ class LineImporter:
             return
         version = version_of(value)
         case = ValidationCase(version.fields, cast("Message", value), PzpTangle(added.root))
-        group = case.metadata.get(version.fields.owner)
-        keys = self._database.tangle(group).keys if isinstance(group, str) else ()
+        keys = self._database.keys_for(version, case, strict=self._strict)
         case.offer(case.tangle if added.root == added.id else self._database.tangle(added.root), keys)
         judge(version, case, strict=self._strict)
 
@@ -199,6 +205,20 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         while rest and not rest.endswith(b"\n"):
             rest = file.readline(most)
         yield line
+
+
+def _messages_of_log(file: BinaryIO) -> Iterator[bytes]:
+    """The messages of a log of pzp-db, as JSON; nothing for a record that was deleted."""
+    for record in pzpdb_log.parse_records(file):
+        if record is None:
+            yield b"damaged"
+            continue
+        try:
+            value = read(record) if record else None
+            message = value["msg"] if isinstance(value, dict) and "msg" in value else None
+            yield record if message is None else canonical(message)
+        except MessageError:
+            yield record
 
 
 def import_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
@@ -277,10 +297,16 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         if name == "-":
             yield sys.stdin.buffer
         else:
-            with Path(name).open("rb") as file:
+            with _path(name).open("rb") as file:
                 yield file
     except OSError as error:
         raise FileUnreadableError(name, error) from error
+
+
+def _path(name: str) -> Path:
+    """The file *name*, or that of a folder of pzp-db."""
+    path = Path(name)
+    return path / _LOG if path.is_dir() and (path / _LOG).exists() else path
 
 
 def _take(arguments: argparse.Namespace, database: PzpDatabase, file: BinaryIO) -> PzpImportCounts:
@@ -304,7 +330,7 @@ class _Bar:
 
     def __init__(self, name: str) -> None:
         self._seen: Final = sys.stderr.isatty()
-        self._size: Final = Path(name).stat().st_size if name != "-" else 0
+        self._size: Final = _path(name).stat().st_size if name != "-" else 0
         self._drawn_s = time.monotonic()
         self._drawn = False
 
@@ -329,7 +355,10 @@ class _Bar:
 def export_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     """Write messages, in an order in which they can be taken."""
     roots = [pzp.root(text) for text in arguments.feeds]
-    texts = _chosen(pzp, roots) if roots else _all(pzp)
+    records = _chosen(pzp, roots) if roots else _all(pzp)
+    if arguments.pzp_db:
+        return _export_log(arguments, records)
+    texts = (record.text for record in records)
     if arguments.file == "-":
         for text in texts:
             sys.stdout.buffer.write(text + b"\n")
@@ -350,14 +379,45 @@ def export_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     return 0
 
 
-def _all(pzp: PzpSession) -> Iterator[bytes]:
+def _export_log(arguments: argparse.Namespace, records: Iterator[PzpRecord]) -> int:
+    """Write messages of V4 as the package pzp-db keeps them, into a new folder."""
+    folder = Path(arguments.file)
+    if arguments.file == "-":
+        raise InvalidPzpInputError(
+            "pzp-db needs a folder of its own. Nothing was written.", "Name a new one."
+        )
+    counts = dict.fromkeys(("messages", "left_out"), 0)
+
+    def written() -> Iterator[bytes]:
+        for record in records:
+            head = f'{{"id":"{record.id}","msg":'.encode()
+            data = head + record.text + f',"received":{record.added_us // 1_000}}}'.encode()
+            fits = record.version == V4.fields.v and pzpdb_log.fits(len(data))
+            counts["messages" if fits else "left_out"] += 1
+            if fits:
+                yield data
+
+    try:
+        (folder / _LOG).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileUnreadableError(arguments.file, error) from error
+    size = write_new_file(folder / _LOG, lambda file: file.writelines(pzpdb_log.serialize_records(written())))
+    if arguments.json:
+        return print_json([{"file": str(folder / _LOG), **counts, "bytes": size}])
+    print(f"Wrote {folder / _LOG}: {_messages(counts['messages'])}, {size:,} bytes.")
+    if counts["left_out"]:
+        print(f"Left out {_messages(counts['left_out'])} that pzp-db cannot read: it knows Msg V4 only.")
+    return 0
+
+
+def _all(pzp: PzpSession) -> Iterator[PzpRecord]:
     number = 0
     while page := pzp.database.records(number):
-        yield from (record.text for record in page)
+        yield from page
         number = page[-1].number
 
 
-def _chosen(pzp: PzpSession, roots: list[str]) -> Iterator[bytes]:
+def _chosen(pzp: PzpSession, roots: list[str]) -> Iterator[PzpRecord]:
     """Feeds, each behind the identity that it is of."""
     written: set[str] = set()
     for root in roots:
@@ -368,7 +428,7 @@ def _chosen(pzp: PzpSession, roots: list[str]) -> Iterator[bytes]:
                 record = pzp.database.record(id_)
                 if record is not None and id_ not in written:
                     written.add(id_)
-                    yield record.text
+                    yield record
 
 
 def write_certificate(arguments: argparse.Namespace, pzp: PzpSession) -> int:

@@ -404,7 +404,7 @@ class PzpDatabase:
             gone = case.id in held.ghosts
             if gone and case.message.get(version.fields.payload) is not None:
                 return PzpAddResult(case.id, found, PzpAddOutcome.GONE)
-            case.offer(held.tangle, self._keys_for(version, case, strict=strict))
+            case.offer(held.tangle, self.keys_for(version, case, strict=strict))
             judge(version, case, strict=strict)
             self._keep(version, case, found, wall_us=wall_us, strict=strict)
             if gone:
@@ -434,7 +434,7 @@ class PzpDatabase:
                 return name
         raise MessageError(PzpRule.TANGLE_UNKNOWN, "metadata.tangles", sorted(tangles))
 
-    def _keys_for(self, version: PzpVersion, case: ValidationCase, *, strict: bool) -> Container[str]:
+    def keys_for(self, version: PzpVersion, case: ValidationCase, *, strict: bool) -> Container[str]:
         """The keys of the group that a message is for. Raises MessageError."""
         fields, group = version.fields, message.owner_of(version.fields, case.metadata)
         if fields.author_signed or not rules.counts(group) or version.is_unowned_root(case):
