@@ -32,6 +32,7 @@ SHELL = (
 PURE_IN_SHELL = {
     "tinyssb_node.islands.feedsync",
     "tinyssb_node.islands.locator",
+    "tinyssb_node.islands.relay",
     "tinyssb_node.pzp.messages",
     "tinyssb_node.pzp.sync",
     "tinyssb_node.store.port",

@@ -9,6 +9,7 @@ from tinyssb_node.islands.gateway.rows import (
     LocationRow,
     LocatorRow,
     ProblemRow,
+    RelayRow,
 )
 from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line, status_text
 
@@ -119,3 +120,30 @@ def test_what_a_search_comes_to() -> None:
     assert located_text(located(0, 0, 0)) == "No node answered."
     assert located_text(replace(located(0, 0, 0), peers=2)) == "No node answered."
     assert located_text(replace(located(0, 0, 0), peers=0)).startswith("No known gateway answers")
+
+
+def test_a_gateway_that_is_reached_by_relays_says_so() -> None:
+    hidden = replace(ROW, address=None)
+    assert "by relays" not in status_text(hidden)
+    place = "192.0.2.1:8789/0011223344556677"
+    relayed = replace(hidden, networks=[replace(LOCATOR, relays=(place,))])
+    text = status_text(relayed)
+    assert "others reach this gateway by relays" in text
+    assert place in text
+
+
+def test_what_a_relay_gives_is_shown_with_its_bounds() -> None:
+    relay = RelayRow(
+        registered=3,
+        registered_max=32,
+        pairs=1,
+        pairs_max=16,
+        used_bytes=1_572_864,
+        quota_bytes=16 * 2**20,
+        refused=2,
+    )
+    text = status_text(replace(ROW, relay=relay))
+    assert "3 of 32 nodes registered, 1 of 16 pairs, 1.5 of 16 MiB this hour, 2 times refused" in text
+    assert "MiB" not in status_text(ROW)
+    link = replace(ROW.links[0], relayed=True)
+    assert "to 198.51.100.2:8789 (relay)" in status_text(replace(ROW, links=[link]))

@@ -121,7 +121,7 @@ class Quotas:
 
     def enter(self, address: str) -> bool:
         """Count one more connection from *address*. Return False, and do not count it, if there are too many."""
-        place = _place(address)
+        place = owner_of(address)
         count = self._open.get(place, 0)
         if self._each is not None and count >= self._each:
             return False
@@ -130,7 +130,7 @@ class Quotas:
 
     def leave(self, address: str) -> None:
         """Count one connection less."""
-        place = _place(address)
+        place = owner_of(address)
         count = self._open.pop(place) - 1
         if count:
             self._open[place] = count
@@ -139,7 +139,7 @@ class Quotas:
         """Return the seconds until *address*, which sent *size* bytes, may send more."""
         if self._rate is None:
             return 0.0
-        place = _place(address)
+        place = owner_of(address)
         spent, then_s = self._spent.pop(place, (0.0, now_s))
         packets = max(1.0, size / limits.QUOTA_PACKET_SIZE)
         spent = max(0.0, spent - (now_s - then_s) * self._rate) + packets
@@ -150,7 +150,7 @@ class Quotas:
         return max(0.0, spent / self._rate - limits.QUOTA_BURST_S)
 
 
-def _place(address: str) -> str:
+def owner_of(address: str) -> str:
     """Return the part of *address* that one person controls: all of an IPv4 address, the first half of an IPv6 one."""
     try:
         parsed = ip_address(address.partition("%")[0])

@@ -8,7 +8,7 @@ import hmac
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -24,7 +24,7 @@ from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
-from tinyssb_node.faces.access import Credentials, ListenerPolicy, Quotas
+from tinyssb_node.faces.access import Credentials, ListenerPolicy, Quotas, owner_of
 from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.renewed import RenewedFiles
 from tinyssb_node.faces.secretfiles import read_token
@@ -68,16 +68,30 @@ class WsProtocol:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WsService:
+    """One of the protocols that a listener speaks."""
+
+    protocol: WsProtocol
+    handler: Callable[[ServerConnection], Awaitable[None]]
+    """Called with each connection that is admitted."""
+    places: int
+    """Connections at a time."""
+    each: int | None = None
+    """Those of one address; None: as many as there are places."""
+
+
 class WsListenerAccess:
     """The access control of one listener."""
 
     def __init__(self, guard: ListenerPolicy, places: int) -> None:
-        """Admits *places* connections, and a few more that are still in their handshake."""
+        """Admits *places* connections, of all protocols, and a few more that are still in their handshake."""
         self._guard = guard
         self._places = places
         self._quotas = Quotas(guard)
         self._open: dict[_Ends, _Accepted] = {}
-        self._welcomed: set[_Ends] = set()
+        self._welcomed: dict[_Ends, tuple[str | None, str]] = {}
+        """The path and the owner of the address, of each admitted connection."""
         self._token: str | None = None
         self.turned_away = 0
         """Connections that ended before they were welcomed."""
@@ -97,17 +111,34 @@ class WsListenerAccess:
         *tls* serves where no certificate is configured. Raises OSError if the address cannot be listened on;
         CertificateError, SecretExposedError, SecretUnusableError.
         """
+        service = WsService(protocol=protocol, handler=handler, places=self._places)
+        return await self.serve_all(host, port, [service], tls=tls)
+
+    async def serve_all(
+        self, host: str, port: int, services: Sequence[WsService], *, tls: ssl.SSLContext | None = None
+    ) -> list[Server]:
+        """Serve several protocols, each at a path of its own, as ``serve`` does. Raises its errors."""
         tls = self._unlock() or tls
 
+        def service_at(path: str) -> WsService | None:
+            return next((each for each in services if each.protocol.path in (None, path)), None)
+
         async def welcome(connection: ServerConnection) -> None:
+            request = connection.request
+            service = None if request is None else service_at(request.path)
+            if service is None or connection.subprotocol != service.protocol.subprotocol:
+                drop(connection)
+                return
             if (ends := (connection.remote_address, connection.local_address)) in self._open:
-                self._welcomed.add(ends)
-            await handler(connection)
+                self._welcomed[ends] = service.protocol.path, owner_of(str(connection.remote_address[0]))
+            await service.handler(connection)
 
         def refuse(connection: ServerConnection, request: Request) -> Response | None:
-            if protocol.path is not None and request.path != protocol.path:
-                return connection.respond(HTTPStatus.NOT_FOUND, f"Only {protocol.path} is served here.\n")
-            return self._refuse(connection, request)
+            service = service_at(request.path)
+            if service is None:
+                paths = " and ".join(str(each.protocol.path) for each in services)
+                return connection.respond(HTTPStatus.NOT_FOUND, f"Only {paths} is served here.\n")
+            return self._refuse(connection, request, service)
 
         return [
             await serve(
@@ -119,7 +150,7 @@ class WsListenerAccess:
                 # Browsers state the site of the page that connects, programs need not; no page of ours connects.
                 origins=[None],
                 server_header=None,
-                **protocol.options,
+                **_joined_options(services),
             )
             for sock in await self._listen(host, port)
         ]
@@ -161,13 +192,16 @@ class WsListenerAccess:
             raise
         return sockets
 
-    def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+    def _refuse(self, connection: ServerConnection, request: Request, service: WsService) -> Response | None:
         """Return the refusal of *request*; None: it is admitted."""
         if self._token is not None and not has_token(self._token, request.headers.get_all("Authorization")):
             response = connection.respond(HTTPStatus.UNAUTHORIZED, "This node asks for a token.\n")
             response.headers["WWW-Authenticate"] = "Bearer"
             return response
-        if len(self._welcomed) >= self._places:
+        path, owner = service.protocol.path, owner_of(str(connection.remote_address[0]))
+        owners = [each for known, each in self._welcomed.values() if known == path]
+        each = service.places if service.each is None else service.each
+        if len(owners) >= service.places or owners.count(owner) >= each:
             return connection.respond(
                 HTTPStatus.SERVICE_UNAVAILABLE, "This node has all the peers it can serve.\n"
             )
@@ -194,11 +228,22 @@ class WsListenerAccess:
             del self._open[ends]
             self._quotas.leave(address)
             self.turned_away += ends not in self._welcomed
-            self._welcomed.discard(ends)
+            self._welcomed.pop(ends, None)
 
         self._open[ends] = sock
         sock.closed = closed
         return True
+
+
+def _joined_options(services: Sequence[WsService]) -> dict[str, Any]:
+    """Return the options of a listener that speaks all of them."""
+    options = [service.protocol.options for service in services]
+    subprotocols = [name for each in options for name in each["subprotocols"] or ()]
+    return options[0] | {
+        "subprotocols": subprotocols or None,
+        "max_size": max(each["max_size"] for each in options),
+        "max_queue": max(each["max_queue"] for each in options),
+    }
 
 
 class _Accepted(socket.socket):

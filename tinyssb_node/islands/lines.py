@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         LocatedRow,
         LocationRow,
         LocatorRow,
+        RelayRow,
     )
 
 
@@ -26,8 +27,9 @@ def status_text(row: GatewayRow) -> str:
             [
                 ("running", f"{duration(row.uptime_us)} (process {row.pid})"),
                 ("listening", row.listen),
-                ("address", _address(row.address, reached=reached)),
+                ("address", _address(row, reached=reached)),
                 ("way out", "none: waiting for one" if row.away else "yes"),
+                *([] if row.relay is None else [("relay", _relay(row.relay))]),
             ]
         )
     ]
@@ -39,10 +41,22 @@ def status_text(row: GatewayRow) -> str:
     return "\n\n".join(parts)
 
 
-def _address(address: str | None, *, reached: bool) -> str:
-    if address is None:
-        return "none: others cannot call, so this gateway calls them"
-    return f"{address} ({'others have reached it' if reached else 'nobody has shown that it can be reached'})"
+def _address(row: GatewayRow, *, reached: bool) -> str:
+    if row.address is not None:
+        shown = "others have reached it" if reached else "nobody has shown that it can be reached"
+        return f"{row.address} ({shown})"
+    if any(network.relays for network in row.networks):
+        return "none: others reach this gateway by relays"
+    return "none: others cannot call, so this gateway calls them"
+
+
+def _relay(row: RelayRow) -> str:
+    used, quota = row.used_bytes / 2**20, row.quota_bytes / 2**20
+    refused = f", {_some(row.refused, 'time')} refused" if row.refused else ""
+    return (
+        f"{row.registered} of {row.registered_max} nodes registered, {row.pairs} of {row.pairs_max} pairs, "
+        f"{used:.1f} of {quota:g} MiB this hour{refused}"
+    )
 
 
 def _network(row: LocatorRow) -> str:
@@ -50,6 +64,7 @@ def _network(row: LocatorRow) -> str:
     return fields(
         [
             ("network", row.network),
+            *([("by relays", "  ".join(row.relays))] if row.relays else []),
             ("peers", f"{row.confirmed} that answer, {row.unconfirmed} to try, {row.historic} kept"),
             (
                 "knows",
@@ -83,7 +98,7 @@ def _links(links: list[LinkRow]) -> str:
     header = ("CONNECTED", "NETWORK", "SINCE", "GOT", "GIVEN", "BYTES IN", "BYTES OUT", "FOR")
     rows = [
         (
-            f"{'to' if link.called else 'by'} {link.address}",
+            f"{'to' if link.called else 'by'} {link.address}{' (relay)' if link.relayed else ''}",
             link.network,
             duration(link.up_us),
             link.got,

@@ -22,6 +22,7 @@ from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.links import GatewayLinks, TrustedGateways, load_trusted_gateways
 from tinyssb_node.islands.gateway.network import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
+from tinyssb_node.islands.gateway.relay_ws import RelayListener
 from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
@@ -41,7 +42,12 @@ class Post:
     """A gateway at 127.0.2.N, without a socket for datagrams."""
 
     def __init__(
-        self, number: int, clock: Clock, wanted: Sequence[FeedId], circle: TrustedGateways | None = None
+        self,
+        number: int,
+        clock: Clock,
+        wanted: Sequence[FeedId],
+        circle: TrustedGateways | None = None,
+        quota: int = 2**24,
     ) -> None:
         self.host = f"127.0.2.{number}"
         self.clock = clock
@@ -54,7 +60,12 @@ class Post:
             DEFAULT_NETWORK, Network(), settings(), self.shelf, lambda *_: None, chance=random.Random(number)
         )
         self.links = GatewayLinks(
-            {DEFAULT_NETWORK: self.island}, {DEFAULT_NETWORK: self.bench.side}, self.tell, clock, circle
+            {DEFAULT_NETWORK: self.island},
+            {DEFAULT_NETWORK: self.bench.side},
+            self.tell,
+            clock,
+            circle,
+            relay=RelayListener([self.island.group], quota, clock),
         )
 
     def tell(self, where: str, what: str) -> None:

@@ -39,6 +39,8 @@ _CARRY_RULE: Final = (
     f"it takes a list of up to {_CARRY_MAX} feed ids of {2 * node_limits.FEED_ID_SIZE} hexadecimal digits, "
     "each once"
 )
+_RELAY_MIB_MAX: Final = 1_048_576  # a TiB
+_RELAY_RULE: Final = f"it takes MiB an hour, from 0 to {_RELAY_MIB_MAX}"
 _Address = Annotated[Address, Meta(description=address_rule(limits.PORT))]
 
 
@@ -61,6 +63,8 @@ class GatewayConfig(SubjectTable, frozen=True, kw_only=True):
     """Feeds that are sought and fetched."""
     carry: Annotated[tuple[WholeFeed, ...], Meta(max_length=_CARRY_MAX, description=_CARRY_RULE)] = ()
     """Feeds that are sought though they are in no set; they are kept on the shelf."""
+    relay_mib: Annotated[int, Meta(ge=0, le=_RELAY_MIB_MAX, description=_RELAY_RULE)] = limits.RELAY_MIB
+    """MiB passed on in an hour between nodes that cannot be reached; 0: none."""
     cert_file: Path | None = None
     """This gateway's certificate, for connections over TLS; None, as the next two: without TLS."""
     key_file: Path | None = None

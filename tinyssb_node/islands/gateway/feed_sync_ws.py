@@ -22,7 +22,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import ListenerPolicy
-from tinyssb_node.faces.ws_access import WsListenerAccess, WsProtocol, call, drop
+from tinyssb_node.faces.ws_access import WsListenerAccess, WsProtocol, WsService, call, drop
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.feedsync import limits as sync_limits
 from tinyssb_node.islands.feedsync.handshake import Handshake
@@ -34,6 +34,7 @@ from tinyssb_node.islands.feedsync.sync import (
     FeedSyncCounters,
     FeedSyncViolation,
 )
+from tinyssb_node.islands.relay.messages import RelayEnd
 
 SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
 """The subprotocol that both sides need."""
@@ -43,8 +44,19 @@ PATH: Final = "/feeds"
 _PROTOCOL: Final = WsProtocol(
     size_max=sync_limits.PACKET_SIZE_MAX, queue=4, subprotocols=(SUBPROTOCOL,), path=PATH
 )
+_RELAY_FAULTS: Final = frozenset({RelayEnd.QUOTA, RelayEnd.REPLACED})
 KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "not on the shelf"})
 """Reasons for which the daemon refuses valid data; all others mean that the peer lies."""
+
+
+def relay_end(closed: BaseException) -> RelayEnd | None:
+    """Return why a relay ended a connection; None: for no reason of a relay's."""
+    if not isinstance(closed, ConnectionClosed) or closed.rcvd is None:
+        return None
+    return RelayEnd(closed.rcvd.code) if closed.rcvd.code in _RELAY_ENDS else None
+
+
+_RELAY_ENDS: Final = frozenset(RelayEnd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +79,17 @@ class FeedSyncParty:
 class FeedSyncConnection:
     """One connection that is open, with the sync over it."""
 
-    def __init__(self, connection: Connection, sides: Sequence[FeedSyncParty], *, caller: bool) -> None:
-        """*sides*: one for each network it may be about; the *caller* has one."""
+    def __init__(
+        self, connection: Connection, sides: Sequence[FeedSyncParty], *, caller: bool, relayed: bool = False
+    ) -> None:
+        """*sides*: one for each network it may be about; the *caller* has one. *relayed*: a relay joined two
+        connections, and this one leads to it."""
         self._connection = connection
         self._sides = sides
         self._caller = caller
         self.address: tuple[str, int] = connection.remote_address[:2]
-        """Host and port of the other side."""
+        """Host and port of the other side, or of the relay."""
+        self.relayed = relayed
         self._sync: FeedSync | None = None
         self._work = asyncio.Event()
         self._left: set[FeedId] = set()
@@ -122,6 +138,8 @@ class FeedSyncConnection:
                 writing.cancel()
         except* ConnectionClosed as closed:
             reason = f"the connection broke: {closed.exceptions[0]}"
+            # The other side can do nothing about it.
+            self.excused = self.relayed and relay_end(closed.exceptions[0]) in _RELAY_FAULTS
         except* FeedSyncPacketError as wrong:
             self.lied, reason = True, str(wrong.exceptions[0])
         except* TimeoutError:
@@ -198,12 +216,18 @@ class FeedSyncListener:
         *,
         peers: int,
         each: int | None = None,
+        beside: Sequence[WsService] = (),
         ended: Callable[[FeedSyncConnection, str], None] = lambda _link, _why: None,
     ) -> None:
-        """Sync the networks of *sides* with at most *peers* at a time, and *each* from one address. *ended* is called
-        with the reason when a link ends."""
+        """Sync the networks of *sides* with at most *peers* at a time, and *each* from one address; *beside* are the
+        other protocols of the port. *ended* is called with the reason when a link ends."""
         self._sides = sides
-        self._door = WsListenerAccess(ListenerPolicy(each=each), peers)
+        ours = WsService(protocol=_PROTOCOL, handler=self._serve, places=peers, each=each)
+        self._services = [ours, *beside]
+        bounds = [one.each for one in self._services if one.each is not None]
+        each_of_all = sum(bounds) if len(bounds) == len(self._services) else None
+        places = sum(one.places for one in self._services)
+        self._door = WsListenerAccess(ListenerPolicy(each=each_of_all), places)
         self._ended = ended
         self.links: set[FeedSyncConnection] = set()
         """Connections that are open."""
@@ -211,10 +235,13 @@ class FeedSyncListener:
     async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> list[Server]:
         """Accept connections until the servers are closed, one server for each address of *host*; with a *context* over
         TLS. Raises OSError."""
-        return await self._door.serve(host, port, self._serve, _PROTOCOL, tls=context)
+        return await self._door.serve_all(host, port, self._services, tls=context)
 
     async def _serve(self, connection: ServerConnection) -> None:
-        link = FeedSyncConnection(connection, self._sides(), caller=False)
+        await self.serve(FeedSyncConnection(connection, self._sides(), caller=False))
+
+    async def serve(self, link: FeedSyncConnection) -> None:
+        """Sync over *link* until it ends."""
         self.links.add(link)
         reason = "this side went away"
         try:

@@ -56,6 +56,12 @@ PROMISE_US: Final = 20_000_000
 """How long a place that promised newer entries may give none before it is held to have lied."""
 CALL_AGAIN_US: Final = 30_000_000
 """Least time between two calls to one place: what made a connection end is seldom gone sooner."""
+RELAYED_CALLERS_MAX: Final = 8
+"""Others that are connected here by relays at a time, beside those that call themselves: what two relays give one."""
+RELAY_MARGIN_S: Final = 5.0
+"""How much longer than a relay waits for the called node its answer may take to arrive."""
+RELAY_MIB: Final = 16
+"""MiB that a gateway passes on for others in an hour unless told otherwise: 130,000 entries, or 4.6 kB a second."""
 OFFERS_MAX: Final = 1_024
 """Feeds that are offered: adverts of more cost more than what anybody finds by them."""
 

@@ -5,8 +5,10 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from random import SystemRandom
 from typing import NamedTuple
 
+from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.server import Server
 
 from tinyssb_node.control.rows import BroughtRow
@@ -27,8 +29,15 @@ from tinyssb_node.islands.gateway.feed_sync_ws import (
     open_link,
 )
 from tinyssb_node.islands.gateway.network import GatewayNetwork, HoldingChanges
-from tinyssb_node.islands.gateway.rows import LinkRow
-from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, text_of
+from tinyssb_node.islands.gateway.relay_ws import (
+    RelayBusyError,
+    RelayedNode,
+    RelayListener,
+    call_by_relay,
+    dial_relay,
+)
+from tinyssb_node.islands.gateway.rows import LinkRow, RelayRow
+from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, split_relayed, text_of
 
 
 class TrustedGateways(NamedTuple):
@@ -84,9 +93,11 @@ class GatewayLinks:
         tell: Callable[[str, str], None],
         now_us: Callable[[], int],
         circle: TrustedGateways | None = None,
+        *,
+        relay: RelayListener | None = None,
     ) -> None:
         """Connect *islands* to others, with the *sides* of the sync. *tell* is called with the address and the reason
-        when a connection ends or fails. *circle*: use TLS."""
+        when a connection ends or fails. *circle*: use TLS. *relay*: join others that cannot be reached."""
         self._islands = islands
         self._sides = {name: replace(side, bring=self._excusing(side)) for name, side in sides.items()}
         self._circle = circle
@@ -96,8 +107,11 @@ class GatewayLinks:
             lambda: list(self._sides.values()),
             peers=limits.CALLERS_MAX,
             each=4,  # from one address: a network each, or a few gateways behind one router
+            beside=() if relay is None else (relay.service,),
             ended=self._caller_left,
         )
+        self._relay = relay
+        self._hidden = {name: self._relayed_node(island) for name, island in islands.items()}
         self._servers: list[Server] = []
         self._called: dict[tuple[NetworkName, ContactAddress], _Called] = {}
         self._rest: dict[tuple[NetworkName, ContactAddress], int] = {}
@@ -127,11 +141,59 @@ class GatewayLinks:
         tasks = [called.task for called in self._called.values() if called.task is not None]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(
+            *tasks, *(node.close() for node in self._hidden.values()), return_exceptions=True
+        )
         for server in self._servers:
             server.close()
             await server.wait_closed()
         self._servers.clear()
+        if self._relay is not None:
+            await self._relay.close()
+
+    # --- relays
+
+    def _relayed_node(self, island: GatewayNetwork) -> RelayedNode:
+        """Return how we are called by relays, where we cannot be reached."""
+
+        async def called(connection: ClientConnection) -> None:
+            side = self._sides[island.name]
+            await self._listener.serve(FeedSyncConnection(connection, [side], caller=False, relayed=True))
+
+        return RelayedNode(
+            island.group,
+            self._dial,
+            called,
+            lambda places: island.relayed(places, self._now_us()),
+            self._tell,
+            self._now_us,
+            SystemRandom().random,
+        )
+
+    async def _dial(self, relay: ContactAddress) -> ClientConnection:
+        """Connect to a relay, which may be our own. Raises CallFailedError."""
+        context = None if self._circle is None else self._circle.calling.current()
+        if any(relay.node == island.address for island in self._islands.values()):
+            return await dial_relay(relay, context, host=self._local or "127.0.0.1")
+        return await dial_relay(relay, context, local=self._from(relay))
+
+    def relays(self, network: NetworkName) -> list[str]:
+        """Return our locations at relays, as text."""
+        return [text_of(place.node, place.connection) for place in self._hidden[network].places]
+
+    def relay_row(self) -> RelayRow | None:
+        """Return the state of the relay of ours, if there is one."""
+        return None if self._relay is None else self._relay.row()
+
+    def _look_for_relays(self) -> None:
+        if self._relay is not None:
+            self._relay.look()
+        for name, node in self._hidden.items():
+            island = self._islands[name]
+            if island.hidden:
+                node.look(island.reachable_peers())
+            else:
+                node.leave()
 
     # --- outgoing connections
 
@@ -154,6 +216,7 @@ class GatewayLinks:
         }
         for link in self._listener.links:
             self._since_us.setdefault(link, now_us)
+        self._look_for_relays()
         for called in tuple(self._called.values()):
             self._check(called, now_us)
         for name, island in self._islands.items():
@@ -193,11 +256,7 @@ class GatewayLinks:
         island, place = called.island, called.why.place
         where = text_of(place.node, place.connection)
         try:
-            scheme, context = (
-                ("ws", None) if self._circle is None else ("wss", self._circle.calling.current())
-            )
-            url, side = f"{scheme}://{where}{PATH}", self._sides[island.name]
-            called.link = await open_link(url, side, context, local=self._from(place))
+            called.link = await self._open_link(island, place)
             called.progress_us = self._now_us()
             reason = await called.link.run()
             self._tell(where, reason)
@@ -206,6 +265,8 @@ class GatewayLinks:
             island.seeking.lost(place, now_us)
             if called.link.lied or (vain and not called.link.excused):
                 island.failed(place, now_us)
+        except RelayBusyError as error:
+            self._tell(where, str(error))
         except CallFailedError as error:
             self._tell(where, str(error))
             cause = error.__cause__
@@ -219,6 +280,16 @@ class GatewayLinks:
         finally:
             del self._called[island.name, place]
             self._rest[island.name, place] = self._now_us() + limits.CALL_AGAIN_US
+
+    async def _open_link(self, island: GatewayNetwork, place: ContactAddress) -> FeedSyncConnection:
+        """Connect to *place*, by its relay if it has one. Raises CallFailedError."""
+        side = self._sides[island.name]
+        if split_relayed(place.node)[1]:
+            connection = await call_by_relay(self._dial, place, island.group)
+            return FeedSyncConnection(connection, [side], caller=True, relayed=True)
+        scheme, context = ("ws", None) if self._circle is None else ("wss", self._circle.calling.current())
+        url = f"{scheme}://{text_of(place.node, place.connection)}{PATH}"
+        return await open_link(url, side, context, local=self._from(place))
 
     def _from(self, place: ContactAddress) -> str | None:
         """Return our address to call *place* from, if it is of the same family."""
@@ -313,6 +384,7 @@ def _row(link: FeedSyncConnection, why: FeedId | None, up_us: int) -> LinkRow:
         given=counts.given,
         received_bytes=counts.received_bytes,
         sent_bytes=counts.sent_bytes,
+        relayed=link.relayed,
     )
 
 
@@ -322,7 +394,9 @@ def _where(link: FeedSyncConnection) -> str:
 
 
 def _node(link: FeedSyncConnection) -> bytes:
-    """Return the node address of the other side, as in the locator; empty if it has none."""
+    """Return the node address of the other side, as in the locator; empty if it has none, or a relay is between."""
+    if link.relayed:
+        return b""
     with suppress(ValueError):
         return node_of(link.address[0])
     return b""

@@ -81,8 +81,9 @@ class GatewayNetwork:
         self._free_bytes = free_bytes
         self.name: Final = name
         self.network: Final = network
-        group = group_of_network(network)
-        self.ending: Final = group + bytes((len(group),))
+        self.group: Final = group_of_network(network)
+        """The group identifier of its locators."""
+        self.ending: Final = self.group + bytes((len(self.group),))
         """The last bytes of all datagrams of its locators."""
         self._chance = chance or random.SystemRandom()
         self.seeking: Final = FeedSearch(self._chance.random)
@@ -91,6 +92,8 @@ class GatewayNetwork:
         self._send = send
         self._locator: Locator | None = None
         self._me, self._young_since_us = NOWHERE, 0
+        self._relayed: tuple[ContactAddress, ...] = ()
+        """Our locations at relays."""
         self._before: tuple[Peer, ...] = ()
         """Peers known when the locator began."""
         self._met = 0
@@ -123,7 +126,7 @@ class GatewayNetwork:
         # A node that cannot be reached gets no reports of newer versions.
         self.seeking.repeat_after(limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US)
         self._locator = Locator(
-            LocatorSettings(group=group_of_network(self.network)),
+            LocatorSettings(group=self.group),
             me,
             self._chance,
             token_bytes(32),  # the key of cookies
@@ -131,6 +134,7 @@ class GatewayNetwork:
             historic=tuple(dict.fromkeys(known.historic)),
             recent=self._before,
         )
+        self._locator.relayed(self._relayed, now_us)
         self._offered.clear()
         self._advertise(now_us)
         for feed in self.seeking.feeds:
@@ -154,6 +158,21 @@ class GatewayNetwork:
     def address(self) -> bytes:
         """Our node address; empty if others cannot reach us, or that is not known yet."""
         return self._me.node
+
+    @property
+    def hidden(self) -> bool:
+        """True once it is known that others cannot reach us, so that we need relays."""
+        return self._locator is not None and not self._me.node
+
+    def reachable_peers(self) -> tuple[ContactAddress, ...]:
+        """Return where peers that answer accept connections."""
+        return () if self._locator is None else self._locator.reachable_peers()
+
+    def relayed(self, places: tuple[ContactAddress, ...], now_us: int) -> None:
+        """Be found at these locations, which are at relays."""
+        self._relayed = places
+        if self._locator is not None:
+            self._locator.relayed(places, now_us)
 
     def held(self, feed: FeedId) -> int:
         """Return the number of stored entries of *feed*, if it is wanted."""

@@ -5,7 +5,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from typing import Final
@@ -29,6 +29,7 @@ from tinyssb_node.islands.gateway.links import GatewayLinks, load_trusted_gatewa
 from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
 from tinyssb_node.islands.gateway.reachability import Reachability
+from tinyssb_node.islands.gateway.relay_ws import RelayListener
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatorRow, ProblemRow
 from tinyssb_node.islands.locator.addresses import Peer, text_of
 from tinyssb_node.store.home import Home
@@ -133,8 +134,14 @@ class IslandGateway:
     ) -> None:
         """Open what others reach, work, and close it."""
         host, port = self._settings.listen
+        groups, quota = [island.group for island in self.islands.values()], self._settings.relay_mib * 2**20
         self._links = GatewayLinks(
-            self.islands, sides, self._told, self.now_us, load_trusted_gateways(self._settings)
+            self.islands,
+            sides,
+            self._told,
+            self.now_us,
+            load_trusted_gateways(self._settings),
+            relay=RelayListener(groups, quota, self.now_us) if quota else None,
         )
         try:
             await self._links.open(host, port)
@@ -290,10 +297,13 @@ class IslandGateway:
             listen=f"[{host}]:{self._links.port}" if ":" in host else f"{host}:{self._links.port}",
             address=text_of(me.node, me.message) if me is not None and me.node else None,
             away=self._way.away,
-            networks=[_locator_row(island) for island in self.islands.values()],
+            networks=[
+                _locator_row(island, self._links.relays(name)) for name, island in self.islands.items()
+            ],
             links=self._links.rows(now_us),
             unsent=self._datagrams.unsent,
             problems=sorted(rows, key=lambda row: row.ago_us),
+            relay=self._links.relay_row(),
         )
 
     def _tell(self, what: str, problem: str) -> None:
@@ -314,7 +324,7 @@ class IslandGateway:
             del self._problems[next(iter(self._problems))]
 
 
-def _locator_row(island: GatewayNetwork) -> LocatorRow:
+def _locator_row(island: GatewayNetwork, relays: Sequence[str]) -> LocatorRow:
     counts = island.counts()
     return LocatorRow(
         network=island.name,
@@ -334,4 +344,5 @@ def _locator_row(island: GatewayNetwork) -> LocatorRow:
         received_bytes=0 if counts is None else counts.received_bytes,
         sent_bytes=0 if counts is None else counts.sent_bytes,
         drops={} if counts is None else dict(counts.drops),
+        relays=tuple(relays),
     )

@@ -3,7 +3,19 @@
 from tinyssb_node.control.rows import ControlRow
 
 
-class LocatorRow(ControlRow, frozen=True):
+class RelayRow(ControlRow, frozen=True):
+    """The relay for nodes that cannot be reached."""
+
+    registered: int
+    registered_max: int
+    pairs: int
+    pairs_max: int
+    used_bytes: int
+    quota_bytes: int
+    refused: int
+
+
+class LocatorRow(ControlRow, frozen=True, kw_only=True):
     """One network's locator."""
 
     network: str
@@ -23,9 +35,10 @@ class LocatorRow(ControlRow, frozen=True):
     received_bytes: int
     sent_bytes: int
     drops: dict[str, int]
+    relays: tuple[str, ...] = ()
 
 
-class LinkRow(ControlRow, frozen=True):
+class LinkRow(ControlRow, frozen=True, kw_only=True):
     """A connection to another gateway."""
 
     network: str
@@ -37,6 +50,7 @@ class LinkRow(ControlRow, frozen=True):
     given: int
     received_bytes: int
     sent_bytes: int
+    relayed: bool = False
 
 
 class ProblemRow(ControlRow, frozen=True):
@@ -47,7 +61,7 @@ class ProblemRow(ControlRow, frozen=True):
     ago_us: int
 
 
-class GatewayRow(ControlRow, frozen=True):
+class GatewayRow(ControlRow, frozen=True, kw_only=True):
     """Answer of `status`."""
 
     pid: int
@@ -59,6 +73,7 @@ class GatewayRow(ControlRow, frozen=True):
     links: list[LinkRow]
     unsent: int
     problems: list[ProblemRow]
+    relay: RelayRow | None = None
 
 
 class LocationRow(ControlRow, frozen=True):

@@ -51,6 +51,20 @@ class ContactAddress:
         return Peer(self.node, self.message)
 
 
+def relayed(relay: ContactAddress, handle: bytes) -> ContactAddress:
+    """Return the location of the node that *relay* knows by *handle* (docs/formats/relay.md)."""
+    return ContactAddress(relay.node + handle, relay.message, relay.connection)
+
+
+def split_relayed(node: bytes) -> tuple[bytes, bytes]:
+    """Split a node address into that of the machine to connect to, and the handle of the node behind it; the handle is
+    empty if the machine is the node itself."""
+    size = len(node) - limits.RELAY_HANDLE_SIZE
+    if size in (limits.IPV4_SIZE, limits.IPV6_SIZE):
+        return node[:size], node[size:]
+    return node, b""
+
+
 class Scope(IntEnum):
     """The part of the internet from which an address can be reached."""
 
@@ -152,7 +166,9 @@ def host_of(node: bytes) -> str:
 
 
 def text_of(node: bytes, port: bytes) -> str:
-    """Format host and port for people."""
-    host = host_of(node)
+    """Format host and port for people; of a node behind a relay, those of the relay and the node's handle."""
+    machine, handle = split_relayed(node)
+    host = host_of(machine)
     number = int.from_bytes(port, "big") if len(port) == limits.PORT_SIZE else port.hex()
-    return f"[{host}]:{number}" if ":" in host else f"{host}:{number}"
+    behind = f"/{handle.hex()}" if handle else ""
+    return f"[{host}]:{number}{behind}" if ":" in host else f"{host}:{number}{behind}"

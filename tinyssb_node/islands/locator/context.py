@@ -18,6 +18,7 @@ from tinyssb_node.islands.locator.addresses import (
     is_port,
     reachable,
     scope_of,
+    split_relayed,
 )
 from tinyssb_node.islands.locator.packets import Message, serialize, type_of
 from tinyssb_node.islands.locator.peers import (
@@ -141,6 +142,8 @@ class LocatorContext:
         self.settings = settings
         self._node = settings.node
         self.me = me
+        self.relayed: tuple[ContactAddress, ...] = ()
+        """Our locations at relays, if we cannot be reached."""
         self.label = label_of_address(me.node or secret)
         """Our label. A node that cannot be reached has a secret one."""
         self.chance = chance
@@ -195,6 +198,15 @@ class LocatorContext:
         """Remember that a node pinged us that we had not contacted."""
         self.reached = True
 
+    @property
+    def places(self) -> tuple[ContactAddress, ...]:
+        """Our locations, as others can connect to them: none, one, or a few at relays."""
+        return (self.me,) if self.me.node else self.relayed
+
+    def is_ours(self, place: ContactAddress) -> bool:
+        """Return True if *place* is a location of ours."""
+        return place.peer == self.me.peer or place in self.relayed
+
     # --- sending
 
     def bytes_of(self, message: Message) -> bytes:
@@ -248,7 +260,8 @@ class LocatorContext:
 
     def is_usable(self, place: ContactAddress) -> bool:
         """Return True if the layer above could connect there."""
-        return reachable(self.me.node, place.node, place.message) and is_port(place.connection)
+        node, _ = split_relayed(place.node)
+        return reachable(self.me.node, node, place.message) and is_port(place.connection)
 
     def confirmed_age_us(self) -> int:
         """Return the age limit of confirmed peers for the current number of sets."""

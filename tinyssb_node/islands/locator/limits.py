@@ -22,6 +22,11 @@ IPV6_SIZE: Final = 16
 """Bytes of a node address of IPv6 (text)."""
 PORT_SIZE: Final = 2
 """Bytes of a port of UDP or TCP (text)."""
+RELAY_HANDLE_SIZE: Final = 8
+"""Bytes of a handle, by which a relay knows a node that cannot be reached. Behind an address of IPv4 or IPv6 they make
+a node address of another length, which gateways that know no relays parse and do not use."""
+RELAYS_OF_ONE_MAX: Final = 2
+"""Relays that a node is advertised at: where a fifth of all nodes just died, 1 of 25 nodes has lost both."""
 TIMESTAMP_SIZE: Final = 5
 """Bytes of a resource's timestamp together with its old flag (text)."""
 TIMESTAMP_MAX: Final = 2**39 - 1
@@ -152,5 +157,6 @@ RTT_FLOOR_US: Final = 20_000
 """Added to round-trip times when they weigh peers: too much skewing impairs fault tolerance (text)."""
 
 assert COOKIE_SIZE <= COUNT_MAX
+assert not {IPV4_SIZE, IPV6_SIZE} & {IPV4_SIZE + RELAY_HANDLE_SIZE, IPV6_SIZE + RELAY_HANDLE_SIZE}
 assert BUFFER_COUNT_MAX <= COUNT_MAX
 assert LOCATIONS_UNPROVED_MAX < LOCATIONS_MAX

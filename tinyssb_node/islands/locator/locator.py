@@ -131,6 +131,15 @@ class Locator:
         """Stop offering a resource. At other nodes its location expires by age."""
         self.maintenance.withdraw(label)
 
+    def relayed(self, places: Sequence[ContactAddress], now_us: int) -> None:
+        """Be found at these locations, which are at relays, while we cannot be reached ourselves; at most
+        RELAYS_OF_ONE_MAX of them."""
+        self.maintenance.relayed(tuple(places[: limits.RELAYS_OF_ONE_MAX]), now_us)
+
+    def reachable_peers(self) -> tuple[ContactAddress, ...]:
+        """Return where confirmed peers accept connections: any of them may be a relay."""
+        return tuple(one.place for one in self.context.confirmed.all() if self.context.is_usable(one.place))
+
     def seek(self, label: Label, now_us: int, hint: RoutingHint = RoutingHint.TIME) -> list[Effect]:
         """Start a lookup, which runs until ``stop_seeking`` or ``LookupEnded``. Raises LocalError."""
         self._tidy(now_us)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tinyssb_node.errors import LocalError
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer
+from tinyssb_node.islands.locator.addresses import Peer, split_relayed
 from tinyssb_node.islands.locator.context import CookiePurpose, LocatorContext
 from tinyssb_node.islands.locator.discovery import PeerDiscovery
 from tinyssb_node.islands.locator.packets import (
@@ -209,7 +209,10 @@ class QueryRelay:
     # --- reports
 
     def report(self, to: Peer, label: Label, newer: Sequence[Location], now_us: int) -> None:
-        """Report to *to* unasked that it has an old version, if it sent us enough bytes lately."""
+        """Report to *to* unasked that it has an old version, if it sent us enough bytes lately. A node behind a relay
+        gets no datagrams from there."""
+        if split_relayed(to.node)[1]:
+            return
         report = LocatorReport(None, None, label, tuple(newer), label == self._context.label)
         if to == self._context.me.peer:
             self._arrived(report, now_us)
@@ -264,8 +267,8 @@ class QueryRelay:
         if elapsed_us is None:
             context.drop("cookie")
             return
-        others = tuple(one for one in usable if one.place.peer != context.me.peer)
-        if not others and any(one.place.peer != context.me.peer for one in report.locations):
+        others = tuple(one for one in usable if not context.is_ours(one.place))
+        if not others and not all(context.is_ours(one.place) for one in report.locations):
             context.drop("useless")
         elif not self._active.reported(report.label, others, elapsed_us, exact=report.exact):
             context.drop("unsought")

@@ -1,7 +1,7 @@
 """Posts and adverts, which maintain the hash table (text, "Hash table maintenance")."""
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import Peer
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.context import LocatorContext
 from tinyssb_node.islands.locator.lookups import QueryRelay
 from tinyssb_node.islands.locator.packets import LocatorPost
@@ -38,21 +38,34 @@ class TableMaintenance:
         """Stop advertising a resource."""
         self._resources.remove(label)
         self._context.timers.cancel(label)
-        self._context.map.remove(label, self._context.me.peer)
+        for place in self._context.places:
+            self._context.map.remove(label, place.peer)
+
+    def relayed(self, places: tuple[ContactAddress, ...], now_us: int) -> None:
+        """Be advertised at *places*, which are at relays, instead of those before. New ones are posted soon."""
+        context = self._context
+        gone, new = set(context.relayed).difference(places), set(places).difference(context.relayed)
+        for label in self._resources:
+            for place in gone:
+                context.map.remove(label, place.peer)
+        context.relayed = places
+        for label in self._resources if new else ():
+            self._resources.begin_again(label)
+            context.timers.set(label, now_us + quasi_period_us(context.chance, limits.ADVERT_FIRST_US))
 
     def advertise(self, label: Label, now_us: int) -> None:
         """Handle one of our resources as if it had come in a post, except for the buffer; then wait."""
         context = self._context
         parameters = self._resources.get(label)
         assert parameters is not None
-        at = context.confirmed.choose_set()
-        if at is None or not context.me.node:
+        places, at = context.places, context.confirmed.choose_set()
+        if at is None or not places:
             context.timers.set(label, now_us + quasi_period_us(context.chance, limits.ADVERT_ALONE_US))
         else:
             period_us = self._resources.next_period_us(label, context.settings.advert_period_us)
             context.timers.set(label, now_us + quasi_period_us(context.chance, period_us))
-        if context.me.node:
-            self._take(Advert(label, Location(context.me, parameters)), at, now_us, proved=True)
+        for place in places:
+            self._take(Advert(label, Location(place, parameters)), at, now_us, proved=True)
 
     # --- others'
 
@@ -63,7 +76,7 @@ class TableMaintenance:
         for advert in post.adverts:
             place = advert.location.place
             at = position(context.label, advert.label)
-            if place.peer == context.me.peer:
+            if context.is_ours(place):
                 self._buffer(at, advert, now_us)
             elif not context.is_usable(place) or place.node == context.me.node:
                 context.drop("address")

@@ -92,6 +92,10 @@ class LocalResources:
         self._rows.pop(label, None)
         self._periods_us.pop(label, None)
 
+    def begin_again(self, label: Label) -> None:
+        """Advertise a resource as often as a new one: its location is new."""
+        self._periods_us.pop(label, None)
+
     def next_period_us(self, label: Label, longest_us: int) -> int:
         """Return the time to the next advert of a resource, and double it for the one after."""
         period_us = min(self._periods_us.get(label, limits.ADVERT_FIRST_US), longest_us)

@@ -27,6 +27,7 @@ def add(actions: Subparsers) -> None:
         ("dead", _share, "SHARE", "share of nodes that fail before the lookups (default: 0.2)"),
         ("loss", _share, "SHARE", "share of datagrams that are lost (default: 0.05)"),
         ("hidden", _share, "SHARE", "share of nodes behind a NAT (default: 0.1)"),
+        ("relays", _relays, "SHARE", "share of the other nodes that are relays (default: 1)"),
         ("attackers", _share, "SHARE", "share of nodes that send false locations (default: 0)"),
         ("churn", hours, "SHARE", "share of nodes that are replaced in an hour (default: 0)"),
         (
@@ -88,6 +89,10 @@ def _plot(reports: Sequence[DhtReport], path: Path) -> None:
     from tinyssb_node.islands.sim.dht_plot import plot_sizes
 
     plot_sizes(reports, path)
+
+
+def _relays(text: str) -> float:
+    return 1.0 if hours(text) == 1 else _share(text)
 
 
 def _share(text: str) -> float:

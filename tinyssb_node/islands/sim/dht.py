@@ -1,7 +1,7 @@
 """Networks of locators in virtual time: the ``Locator`` class of the gateway on a modelled internet.
 
-Modelled are delay, loss, addresses behind a NAT, nodes that die, nodes that lie, and a network in two halves. Datagrams
-are the bytes that would be sent.
+Modelled are delay, loss, routers with NATs of all four kinds, relays, nodes that die, nodes that lie, and a network in
+two halves. Datagrams are the bytes that would be sent.
 """
 
 import heapq
@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 from tinyssb_node.errors import PeerError
-from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of, split_relayed
 from tinyssb_node.islands.locator.limits import LABEL_SIZE
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
@@ -33,7 +33,11 @@ from tinyssb_node.islands.locator.values import (
     ResourceParameters,
     SendDatagram,
 )
+from tinyssb_node.islands.relay.limits import SECRET_SIZE
+from tinyssb_node.islands.relay.registrations import RelayRegistrations
+from tinyssb_node.islands.sim.dht_relays import SimulatedRelays
 from tinyssb_node.islands.sim.dht_report import IDLE_H, DhtOptions, DhtReport, SimulatedLookup
+from tinyssb_node.islands.sim.nat import Nat, NatKind
 from tinyssb_node.sim.world import stream
 
 _LOOKUP_GAP_US: Final = 1_000_000  # some lookups go on at the same time
@@ -88,6 +92,7 @@ class LyingLocator:
 
 HOUR_US: Final = 3_600_000_000
 GROUP: Final = b"simulate"
+_RELAY_LOOK_US: Final = 30_000_000  # a connection that died is noticed within two pings of WebSocket
 _UDP: Final = port_of(4_242)
 _TCP: Final = port_of(8_008)
 _SETTINGS: Final = LocatorSettings(group=GROUP)
@@ -96,18 +101,37 @@ _SETTINGS: Final = LocatorSettings(group=GROUP)
 class _Inhabitant:
     """A node with its place on the internet."""
 
-    __slots__ = ("half", "hidden", "locator", "number", "open_us", "peer", "version")
+    __slots__ = (
+        "half",
+        "locator",
+        "nat",
+        "number",
+        "peer",
+        "registered",
+        "registrations",
+        "secret",
+        "version",
+    )
 
     def __init__(
-        self, number: int, locator: Locator | LyingLocator, peer: Peer, *, hidden: bool, half: int
+        self,
+        number: int,
+        locator: Locator | LyingLocator,
+        peer: Peer,
+        *,
+        nat: Nat | None,
+        chance: random.Random,
     ) -> None:
         self.number = number
         self.locator = locator
         self.peer = peer
-        self.hidden = hidden
-        self.half = half
-        self.open_us: dict[Peer, int] = {}
-        """Through a NAT: when it last sent to whom."""
+        """Its address, of which a router knows a part only."""
+        self.nat = nat
+        self.half = number % 2
+        self.registrations = RelayRegistrations(chance.random)
+        self.registered: dict[ContactAddress, int] = {}
+        """Its connections to relays."""
+        self.secret = chance.randbytes(SECRET_SIZE)
         self.version = 0
         """Counts its wake-ups: an older one in the schedule is void."""
 
@@ -118,8 +142,7 @@ class _Sought:
     def __init__(self, by: _Inhabitant, begun_us: int) -> None:
         self.by = by
         self.begun_us = begun_us
-        self.hops: int | None = None
-        self.took_us: int | None = None
+        self.found = False
         self.tried: set[ContactAddress] = set()
 
 
@@ -138,6 +161,9 @@ class DhtWorld:
         self.now_us = 0
         self._apart = False
         self._offers: dict[Label, list[Peer]] = defaultdict(list)
+        self._nats: dict[bytes, Nat] = {}
+        """Routers by their public address."""
+        self._relays = SimulatedRelays(GROUP, stream(options.seed, "relays"), self._is_relay)
         self._sought: dict[Label, _Sought] = {}
         self._done: list[SimulatedLookup] = []
         self._sent: Counter[str] = Counter()
@@ -147,6 +173,8 @@ class DhtWorld:
         self._answered: dict[bytes, int] = {}
         """That of the node that answered it by a location first, by cookie."""
         self._watching = False
+        self._roomy: Nat | None = None
+        """The last router, if it has one node yet."""
 
     # --- a run
 
@@ -183,6 +211,7 @@ class DhtWorld:
             idle_messages_per_node_h=idle,
             confirmed=confirmed,
             tables=self._tables(),
+            registered=self._relays.most(),
         )
 
     def _seek_all(self) -> tuple[float, float]:
@@ -238,7 +267,7 @@ class DhtWorld:
         hidden = number > 0 and chance.random() < options.hidden
         lies = number > 0 and not hidden and chance.random() < options.attackers
         me = ContactAddress(b"" if hidden else node, _UDP, _TCP)
-        known = [one.peer for one in self._alive.values() if not one.hidden]
+        known = [one.peer for one in self._alive.values() if one.nat is None]
         historic = chance.sample(known, min(3, len(known)))  # nodes that people named to the new one
         locator = Locator(
             _SETTINGS,
@@ -249,9 +278,13 @@ class DhtWorld:
             historic=historic,
         )
         liar = LyingLocator(locator, me, GROUP, stream(options.seed, f"liar {number}")) if lies else None
-        one = _Inhabitant(number, liar or locator, peer, hidden=hidden, half=number % 2)
+        nat = self._router(number) if hidden else None
+        own = stream(options.seed, f"inhabitant {number}")
+        one = _Inhabitant(number, liar or locator, peer, nat=nat, chance=own)
         self._alive[peer] = one
-        if not lies and not hidden:
+        if hidden and options.relays:
+            self._at(self.now_us + int(own.random() * _RELAY_LOOK_US), partial(self._look_for_relays, one))
+        if not lies:
             for copy in range(offers):
                 self._offer(one, copy)
         self._wake_later(one)
@@ -264,6 +297,48 @@ class DhtWorld:
         assert isinstance(one.locator, Locator)
         one.locator.offer(label, ResourceParameters(100), self.now_us)
         self._offers[label].append(one.peer)
+
+    def _router(self, number: int) -> Nat:
+        """The router of a node: one for two of them, of each kind as many."""
+        if self._roomy is not None:
+            nat, self._roomy = self._roomy, None
+            return nat
+        kinds = list(NatKind)
+        # From 60.0.0.0, which are nobody's else here.
+        node = (0x3C_00_00_00 + 7_919 * number).to_bytes(4, "big")
+        nat = self._nats[node] = self._roomy = Nat(kinds[len(self._nats) % len(kinds)], node)
+        return nat
+
+    def _is_relay(self, peer: Peer) -> bool:
+        one = self._alive.get(peer)
+        if one is None or one.nat is not None or not isinstance(one.locator, Locator):
+            return False
+        # A share of them, the same at all times.
+        return one.number % 100 < 100 * self._options.relays
+
+    def _look_for_relays(self, one: _Inhabitant) -> None:
+        """Do what a gateway behind a router does once a second."""
+        if self._alive.get(one.peer) is not one:
+            for relay, connection in one.registered.items():
+                self._relays.gone(relay.peer, connection)
+            return
+        assert isinstance(one.locator, Locator)
+        before = one.registrations.places
+        for relay in list(one.registered):
+            if not self._relays.keeps(relay):
+                del one.registered[relay]
+                one.registrations.lost(relay, self.now_us)
+        for relay in one.registrations.choose(one.locator.reachable_peers(), self.now_us):
+            answer = self._relays.register(relay, one.peer, one.secret, self.now_us)
+            if answer is None:
+                one.registrations.lost(relay, self.now_us)
+            else:
+                handle, one.registered[relay] = answer
+                one.registrations.registered(relay, handle)
+        if before != one.registrations.places:
+            one.locator.relayed(one.registrations.places, self.now_us)
+            self._wake_later(one)
+        self._at(self.now_us + _RELAY_LOOK_US, partial(self._look_for_relays, one))
 
     def _die(self, share: float) -> None:
         doomed = [peer for peer, one in self._alive.items() if one.number > 0]
@@ -309,25 +384,23 @@ class DhtWorld:
         kind = _kind(datagram)
         self._sent[kind] += 1
         self._sent_bytes[kind] += len(datagram) + 28  # of UDP and IPv4
-        if one.hidden:
-            one.open_us[to] = self.now_us
+        source = one.peer if one.nat is None else one.nat.outwards(one.peer, to, self.now_us)
         if self._watching:
             self._note(one, datagram, depth, answered)
-        if self._chance.random() < self._options.loss:
+        if source is None or self._chance.random() < self._options.loss:
             return
         # At least 10 ms, within a country; half of all paths take less than 45 ms, one in a hundred 240 ms.
         delay_us = 10_000 + int(self._chance.expovariate(1 / 50_000))
-        self._at(self.now_us + delay_us, lambda: self._arrive(one, to, datagram))
+        self._at(self.now_us + delay_us, partial(self._arrive, one, source, to, datagram))
 
-    def _arrive(self, source: _Inhabitant, to: Peer, datagram: bytes) -> None:
-        one = self._alive.get(to)
-        if one is None or (self._apart and one.half != source.half):
+    def _arrive(self, sender: _Inhabitant, source: Peer, to: Peer, datagram: bytes) -> None:
+        nat = self._nats.get(to.node)
+        inside = to if nat is None else nat.inwards(source, to.message, self.now_us)
+        one = self._alive.get(inside) if isinstance(inside, Peer) else None
+        if one is None or (one.nat is not nat) or (self._apart and one.half != sender.half):
             return
-        # Shortest time met in practice for UDP (RFC 4787 wants two minutes).
-        if one.hidden and self.now_us - one.open_us.get(source.peer, -HOUR_US) > 30_000_000:
-            return
-        depth, answered = self._noted(source, datagram) if self._watching else (0, None)
-        effects = one.locator.receive(datagram, source.peer, self.now_us)
+        depth, answered = self._noted(sender, datagram) if self._watching else (0, None)
+        effects = one.locator.receive(datagram, source, self.now_us)
         self._perform(one, effects, depth, answered)
         self._wake_later(one)
 
@@ -349,24 +422,38 @@ class DhtWorld:
     def _found(self, one: _Inhabitant, found: ResourceFound, hops: int) -> None:
         """Connect as a gateway does, and tell the locator where that failed."""
         sought = self._sought.get(found.label)
-        if sought is None or sought.by is not one or sought.hops is not None:
+        if sought is None or sought.by is not one:
             return
         assert isinstance(one.locator, Locator)
+        holders = self._offers[found.label]
         for location in found.locations:
-            if location.place in sought.tried:
+            place = location.place
+            if place in sought.tried:
                 continue
-            if location.place.peer in self._alive and location.place.peer in self._offers[found.label]:
-                sought.hops, sought.took_us = hops, self.now_us - sought.begun_us
-                self._end_seek(found.label)
+            _, handle = split_relayed(place.node)
+            holder = self._relays.call(place, one.peer, self.now_us) if handle else place.peer
+            if holder in self._alive and holder in holders:
+                self._end_seek(found.label, hops=hops, relayed=bool(handle))
                 return
-            sought.tried.add(location.place)
-            one.locator.failed(location.place, self.now_us)
+            sought.found |= any(
+                peer in self._alive and place in self._alive[peer].registrations.places for peer in holders
+            )
+            sought.tried.add(place)
+            one.locator.failed(place, self.now_us)
 
-    def _end_seek(self, label: Label) -> None:
+    def _end_seek(self, label: Label, *, hops: int | None = None, relayed: bool = False) -> None:
         sought = self._sought.pop(label)
         assert isinstance(sought.by.locator, Locator)
         sought.by.locator.stop_seeking(label)
-        self._done.append(SimulatedLookup(hops=sought.hops, took_us=sought.took_us, tried=len(sought.tried)))
+        self._done.append(
+            SimulatedLookup(
+                hops=hops,
+                took_us=None if hops is None else self.now_us - sought.begun_us,
+                tried=len(sought.tried),
+                found=sought.found or hops is not None,
+                relayed=relayed,
+            )
+        )
 
     # --- watching
 

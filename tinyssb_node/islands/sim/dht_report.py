@@ -22,6 +22,7 @@ NAMES: Final = {
     "dead": "dead",
     "loss": "loss",
     "hidden": "hidden",
+    "relays": "relays",
     "attackers": "attackers",
     "churn": "churn_per_h",
     "apart": "apart_h",
@@ -45,7 +46,9 @@ class DhtOptions:
     dead: float = 0.2
     """Nodes that end all at once, before the lookups begin."""
     hidden: float = 0.1
-    """Nodes behind a NAT, whom nobody reaches whom they did not send to in the last half minute."""
+    """Nodes behind routers: two behind each, and as many of each of the four kinds of NAT."""
+    relays: float = 1.0
+    """Of the nodes that can be reached, those that are relays of others."""
     attackers: float = 0.0
     """Nodes that answer every query by made-up locations, and advertise such for what they were asked."""
     churn_per_h: float = 0.0
@@ -93,6 +96,10 @@ class SimulatedLookup:
     """From the beginning until that."""
     tried: int
     """Locations handed up that did not have it, or were dead: connections in vain."""
+    found: bool
+    """A location of a living node that has it was handed up."""
+    relayed: bool
+    """The connection was made by a relay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +120,25 @@ class DhtReport:
     """Confirmed peers of a node, on average, before nodes died."""
     tables: Mapping[str, int]
     """The largest table of each kind that any node had at the end."""
+    registered: int
+    """Most nodes that were registered at one relay."""
 
     @property
     def success(self) -> float:
-        """The share of lookups that found somebody who has it."""
+        """The share of lookups that found somebody who has it, and could connect."""
         return sum(one.hops is not None for one in self.lookups) / len(self.lookups)
+
+    @property
+    def found(self) -> float:
+        """The share of lookups that found somebody who has it."""
+        return sum(one.found for one in self.lookups) / len(self.lookups)
+
+    @property
+    def relayed(self) -> float:
+        """The share of connections that were made by a relay."""
+        return sum(one.relayed for one in self.lookups) / max(
+            1, sum(one.hops is not None for one in self.lookups)
+        )
 
     def hops(self, share: float) -> int:
         """Hops below which *share* of the lookups that succeeded were."""
@@ -143,6 +164,8 @@ def as_json(report: DhtReport) -> str:
     """One JSON object: the options, the figures, and every lookup."""
     figures = {
         "success": report.success,
+        "found": report.found,
+        "by_relay": report.relayed,
         "hops_median": report.hops(0.5),
         "hops_95": report.hops(0.95),
         "took_median_us": report.took_us(0.5),
@@ -165,7 +188,8 @@ def as_text(report: DhtReport) -> str:
                 "of them",
                 f"{options.dead:.0%} died, {options.hidden:.0%} behind a NAT, {options.attackers:.0%} lie",
             ),
-            ("found", f"{report.success:.2%} of {len(report.lookups):,} lookups"),
+            ("found", f"{report.found:.2%} of {len(report.lookups):,} lookups"),
+            ("connected", f"{report.success:.2%} of them all; {report.relayed:.0%} of these by a relay"),
             (
                 "hops",
                 f"median {report.hops(0.5)}, 95 % {report.hops(0.95)} (log₂ n is {log2(options.nodes):.1f})",

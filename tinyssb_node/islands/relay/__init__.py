@@ -1,0 +1,1 @@
+"""Relays: gateways that join two others which cannot be reached. Pure."""
