@@ -10,6 +10,7 @@ import pytest
 
 from tinyssb_node.cli.main import main
 from tinyssb_node.errors import SimulationOptionError
+from tinyssb_node.islands.relay.limits import REGISTERED_MAX
 from tinyssb_node.islands.sim.dht import DhtWorld
 from tinyssb_node.islands.sim.dht_report import NAMES, DhtOptions, as_json, as_text, sizes_table, sizes_up_to
 
@@ -43,6 +44,22 @@ def test_liars_cost_connections_in_vain_and_no_feed() -> None:
     lied = DhtWorld(replace(SMALL, attackers=0.15)).run()
     assert lied.tried > honest.tried + 0.5, "they were believed at first"
     assert lied.success >= 0.95
+
+
+def test_nodes_behind_routers_are_found_and_connected_to_by_relays() -> None:
+    options = replace(SMALL, hidden=0.5)
+    report = DhtWorld(options).run()
+    assert min(report.found, report.success) >= 0.97
+    assert 0.2 < report.relayed < 0.8, "others are connected to directly"
+    assert 1 < report.registered <= REGISTERED_MAX
+    alone = DhtWorld(replace(options, relays=0.0)).run()
+    assert alone.success < 0.9
+    assert alone.relayed == 0
+
+
+def test_a_few_relays_are_enough_for_a_small_network() -> None:
+    report = DhtWorld(replace(SMALL, hidden=0.5, relays=0.5, dead=0.0)).run()
+    assert report.success >= 0.97
 
 
 def test_a_network_that_fell_in_two_finds_together() -> None:

@@ -207,6 +207,10 @@ class LocatorContext:
         """Return True if *place* is a location of ours."""
         return place.peer == self.me.peer or place in self.relayed
 
+    def be_relayed(self, places: tuple[ContactAddress, ...]) -> None:
+        """Have these locations at relays, and no others."""
+        self.relayed = places
+
     # --- sending
 
     def bytes_of(self, message: Message) -> bytes:

@@ -48,7 +48,7 @@ class TableMaintenance:
         for label in self._resources:
             for place in gone:
                 context.map.remove(label, place.peer)
-        context.relayed = places
+        context.be_relayed(places)
         for label in self._resources if new else ():
             self._resources.begin_again(label)
             context.timers.set(label, now_us + quasi_period_us(context.chance, limits.ADVERT_FIRST_US))
