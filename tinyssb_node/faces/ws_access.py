@@ -52,6 +52,10 @@ class WsProtocol:
     path: str | None = None
     """The only path that a listener serves; None: any."""
 
+    def takes(self, subprotocol: Subprotocol | None) -> bool:
+        """Return True if both sides speak this protocol, when they agreed on *subprotocol*."""
+        return not self.subprotocols or subprotocol in self.subprotocols
+
     @property
     def options(self) -> dict[str, Any]:
         """The options of the library that listeners and callers share."""
@@ -126,7 +130,7 @@ class WsListenerAccess:
         async def welcome(connection: ServerConnection) -> None:
             request = connection.request
             service = None if request is None else service_at(request.path)
-            if service is None or connection.subprotocol != service.protocol.subprotocol:
+            if service is None or not service.protocol.takes(connection.subprotocol):
                 drop(connection)
                 return
             if (ends := (connection.remote_address, connection.local_address)) in self._open:
@@ -326,7 +330,7 @@ async def call(
         )
     except (OSError, WebSocketException) as error:
         raise CallFailedError(f"no connection to {url}: {_failure_reason(error)}") from error
-    if protocol.subprotocols and connection.subprotocol not in protocol.subprotocols:
+    if not protocol.takes(connection.subprotocol):
         connection.transport.abort()
         raise CallFailedError(f"{url} does not speak {' or '.join(protocol.subprotocols)}")
     return connection

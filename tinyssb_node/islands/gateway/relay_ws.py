@@ -43,7 +43,7 @@ RELAY_PATH: Final = "/relay"
 RELAY_SUBPROTOCOL: Final = Subprotocol("tinyssb-relay-1")
 """The subprotocol that both sides need."""
 _PROTOCOL: Final = WsProtocol(
-    size_max=PACKET_SIZE_MAX, queue=4, subprotocol=RELAY_SUBPROTOCOL, path=RELAY_PATH
+    size_max=PACKET_SIZE_MAX, queue=4, subprotocols=(RELAY_SUBPROTOCOL,), path=RELAY_PATH
 )
 _BUSY: Final = frozenset({RelayEnd.FULL, RelayEnd.QUOTA})
 
