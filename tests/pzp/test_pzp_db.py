@@ -103,6 +103,32 @@ def test_the_package_opens_an_exported_folder_checks_it_and_writes_on(tmp_path: 
     assert types(home, "feed", feed["feed"])[-1]["message"]["data"] == {"text": "by the package"}
 
 
+def test_the_package_takes_our_removal_of_a_key(tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    make_home(home)
+    (made,) = types(home, "identity", "create", "hut")
+    account = made["group"]
+    (consent,) = package(tmp_path / "elsewhere", "dave", ("consent", {"account": account, "who": "bob"}))
+    types(home, "identity", "add-key", account, public(BOB), consent)
+    types(home, "publish", "post", '{"text": "one"}')
+    types(home, "export", str(folder), "--pzp-db")
+    package(folder, "bob", post(account, "before"))
+    types(home, "import", str(folder))
+    types(home, "identity", "remove-key", account, public(BOB))
+    (feed,) = types(home)
+    after = tmp_path / "after"
+    types(home, "export", str(after), "--pzp-db")
+    late, checked = package(
+        after,
+        "bob",
+        post(account, "late"),
+        ("checked", {"path": str(tmp_path / "another"), "roots": [account, feed["feed"]]}),
+    )
+    problems = {id_: problem for id_, problem in checked if problem is not None}
+    assert problems.keys() == {late}
+    assert "should have been one of" in problems[late]
+
+
 def test_a_key_that_the_package_removed_writes_no_more(tmp_path: Path) -> None:
     theirs, home = tmp_path / "theirs", tmp_path / "home"
     make_home(home)

@@ -2,16 +2,20 @@
 
 import importlib.util
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.daemon.processes import make_home, tinyssb
-from tests.pzp.database.messages import BOB, public
+from tests.pzp.database.messages import BOB, need, public
 from tests.pzp.messages.vectors import FOLDER
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.jsontext import canonical
 from tinyssb_node.pzp.messages.versions import V4, write_consent
 
 
@@ -66,7 +70,35 @@ def test_an_identity_is_made_once_and_gets_keys(home: Path) -> None:
     assert agreed["consent"] in types(home, "identity", "consent", id_of("other"))
     assert "not a whole id" in types(home, "identity", "consent", group[:6], code=ExitCode.DATA)
     assert "is not a key" in types(home, "identity", "add-key", group, "x", code=ExitCode.DATA)
-    assert "The key to add is missing" in types(home, "identity", "add-key", group, code=ExitCode.DATA)
+    assert "The key is missing" in types(home, "identity", "add-key", group, code=ExitCode.DATA)
+
+
+def test_a_key_is_removed_and_its_later_messages_are_marked(home: Path, tmp_path: Path) -> None:
+    group, id_ = begun(home)
+    own = objects(home, "identity")[0]["own_key"]
+    types(home, "identity", "add-key", group, public(BOB), write_consent(BOB, group))
+    with closing(PzpDatabase(SqlitePzpRows.open(tmp_path / "bob"))) as device:
+        for line in types(home, "export", "-").splitlines():
+            device.add(json.loads(line), wall_us=1)
+        late = device.write(BOB, {"text": "late"}, "post", group, wall_us=1)
+        last = canonical(dict(need(device.record(late)).message()))
+    assert "is no key of" in types(home, "identity", "remove-key", group, "1" * 32, code=ExitCode.MISSING)
+    told = types(home, "identity", "remove-key", group, public(BOB))
+    assert f"Removed {public(BOB)} from {group}" in told
+    assert "tinyssb pzp send" in told
+    (tmp_path / "late").write_bytes(last)
+    assert "Imported 1 message" in types(home, "import", str(tmp_path / "late"))
+    (feed,) = objects(home)
+    rows = {row["id"]: row["revoked"] for row in objects(home, "feed", feed["feed"])}
+    assert rows == {feed["feed"]: False, id_: False, late: True}
+    assert '(revoked) {"text": "late"}' in types(home, "feed", feed["feed"])
+    assert "its key was removed" in types(home, "show", late)
+    assert objects(home, "show", id_)[0]["revoked"] is False
+    (shown,) = objects(home, "identity", "show", group)
+    assert (shown["keys"], shown["removed"]) == ([own], [public(BOB)])
+    assert f"{public(BOB)}  (removed)" in types(home, "identity")
+    assert "must leave a key" in types(home, "identity", "remove-key", group, own, code=ExitCode.DATA)
+    assert "The key is missing" in types(home, "identity", "remove-key", group, code=ExitCode.DATA)
 
 
 def test_an_identity_of_v2_needs_no_consent(home: Path) -> None:

@@ -210,12 +210,16 @@ class DatabaseContract:
     def test_members_write_and_strangers_do_not(self, database: PzpDatabase) -> None:
         author = Author()
         filled(database, author)
-        said = author.say({"by": "bob"}, key=BOB)
-        with breaking(PzpRule.NOT_MEMBER):
-            database.add(author.by_id(said), wall_us=1)
+        early = author.say_beside({"by": "bob, too early"}, author.feed, key=BOB)
         added = author.add_key(BOB)
+        said = author.say_beside({"by": "bob"}, author.feed, key=BOB)
+        for rule, one in ((PzpRule.NOT_MEMBER, early), (PzpRule.TIPS_UNKNOWN, said)):
+            with breaking(rule):
+                database.add(author.by_id(one), wall_us=1)
         database.add(author.by_id(added), wall_us=1)
         assert database.add(author.by_id(said), wall_us=1).outcome is PzpAddOutcome.NEW
+        with breaking(PzpRule.NOT_MEMBER):  # whatever is known by now, its author knew of no such key
+            database.add(author.by_id(early), wall_us=1)
         assert database.tangle(author.group).keys == {public(ALICE), public(BOB)}
 
     def test_who_was_no_member_adds_no_key(self, database: PzpDatabase) -> None:

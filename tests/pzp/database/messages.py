@@ -54,7 +54,7 @@ class Author:
         one = write(V2, key or self.key, said, self.kind, [self.tangle, *more], self.group, tips)
         return self._enter(one, self.tangle, *more)
 
-    def say_beside(self, said: Json, *behind: str) -> str:
+    def say_beside(self, said: Json, *behind: str, key: SigningKey | None = None) -> str:
         """Write into the feed what knows of these and what they follow only."""
         before, self.tangle = self.tangle, PzpTangle(self.feed)
         kept = before.ancestors(behind)
@@ -62,7 +62,7 @@ class Author:
             id_ = message.message_id(V2.fields, one)
             if id_ in kept:
                 enter(V2.fields, one, self.tangle, id_)
-        said_id = self.say(said)
+        said_id = self.say(said, key=key)
         enter(V2.fields, self.written[-1], before, said_id)
         self.tangle = before
         return said_id

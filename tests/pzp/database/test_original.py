@@ -55,7 +55,7 @@ def test_another_peer_takes_and_refuses_the_same() -> None:
     root = vectors["allRecordsInLogOrder"][1]["msg"]
     group, one, add_bob, two, three = (step["msg"] for step in vectors["log"][:5])
     order = [root, group, group, root, three, two, one, add_bob, two, three]
-    refused = {0: PzpRule.GROUP_UNKNOWN, 4: PzpRule.NOT_MEMBER, 5: PzpRule.PREV_UNKNOWN}
+    refused = {0: PzpRule.GROUP_UNKNOWN, 4: PzpRule.TIPS_UNKNOWN, 5: PzpRule.TIPS_UNKNOWN}
     for number, (said, step) in enumerate(zip(order, vectors["secondPeerAdds"], strict=True)):
         assert step["ok"] == (number not in refused)
         if number in refused:

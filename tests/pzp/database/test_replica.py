@@ -99,6 +99,8 @@ def test_what_breaks_a_rule_is_refused_with_the_reason() -> None:
     replica = DatabaseReplica(database, lambda: 1)
     assert replica.add(lives.group, lives.identity[0]) is MessageOutcome.NEW
     assert replica.add(lives.group, lives.identity[0]) is MessageOutcome.KNOWN
+    for one in lives.identity[1:]:
+        replica.add(lives.group, one)
     assert replica.add(lives.feed, lives.posts[1]) is MessageOutcome.REFUSED
     assert "the tangle's root" in str(replica.refused)
     assert replica.get(lives.group) == lives.identity[0]

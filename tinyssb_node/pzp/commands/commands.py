@@ -82,10 +82,10 @@ def add(commands: CommandParsers) -> None:
 
 def _add_identity(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "what", metavar="create|consent|add-key|show", nargs="?", default="show",
-        choices=("create", "consent", "add-key", "show"),
-        help="create one with this node's key, consent to adding this node's key to one, add a key to one, "
-        "or show them (the default)",
+        "what", metavar="create|consent|add-key|remove-key|show", nargs="?", default="show",
+        choices=("create", "consent", "add-key", "remove-key", "show"),
+        help="create one with this node's key, consent to adding this node's key to one, add a key to one or "
+        "remove one, or show them (the default)",
     )  # fmt: skip
     action.add_argument(
         "group",
@@ -193,9 +193,8 @@ def identity(arguments: argparse.Namespace) -> int:
     with open_pzp(arguments) as pzp:
         if arguments.what == "create":
             return _create(arguments, pzp)
-        if arguments.what == "consent":
-            return _consent(arguments, pzp)
-        return _add_key(arguments, pzp) if arguments.what == "add-key" else _show_identities(arguments, pzp)
+        actions = {"consent": _consent, "add-key": _add_key, "remove-key": _remove_key}
+        return actions.get(arguments.what, _show_identities)(arguments, pzp)
 
 
 def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
@@ -260,6 +259,34 @@ def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     return 0
 
 
+def _remove_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
+    from tinyssb_node.pzp.database.revocations import remove_key
+
+    group, key = pzp.group(arguments.group), _key(arguments.key)
+    if key not in pzp.keys(group):
+        raise NoSuchMessageError(
+            f"{key} is no key of {group}. Nothing was changed.",
+            f"`tinyssb pzp identity show {group}` lists its keys.",
+        )
+    removed = remove_key(pzp.database, pzp.unlock(), group, key, wall_us=wall_us())
+    if arguments.json:
+        print(json.dumps({"message": removed}))
+        return 0
+    print(f"Removed {key} from {group}: message {removed}.")
+    print(
+        "Messages of this key that are stored here stay valid. Others that appear later are shown as revoked."
+    )
+    print(
+        "Nodes that have not received this yet still accept new messages of the key. Send it: "
+        + _send(removed)
+    )
+    return 0
+
+
+def _send(id_: str) -> str:
+    return f"tinyssb pzp send {id_}"
+
+
 def _key(text: str | None) -> str:
     """A key in base58, of one or of a feed id. Raises InvalidPzpInputError."""
     from tinyssb_node.pzp.messages import base58
@@ -267,7 +294,8 @@ def _key(text: str | None) -> str:
 
     if text is None:
         raise InvalidPzpInputError(
-            "The key to add is missing.", "Type: tinyssb pzp identity add-key GROUP KEY"
+            "The key is missing. Nothing was changed.",
+            "`tinyssb pzp identity show` lists the keys of a group.",
         )
     if len(text) == 64 and not set(text) - set("0123456789abcdef"):
         return base58.encode(bytes.fromhex(text))
@@ -368,16 +396,19 @@ def feed(arguments: argparse.Namespace) -> int:
     """Show the messages of a feed."""
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_lines, message_row
+        from tinyssb_node.pzp.database.revocations import Revocations
 
+        revocations = Revocations(pzp.database)
         tangle = pzp.database.tangle(pzp.root(arguments.feed))
         depths = {id_: tangle.depth(id_) or 0 for id_ in tangle.topological()[-arguments.last :]}
         found = [(depth, pzp.database.record(id_)) for id_, depth in depths.items()]
         records = [(depth, record) for depth, record in found if record is not None]
+        revoked = {record.id for _, record in records if revocations.is_revoked(record)}
     if arguments.json:
         for depth, record in records:
-            print(json.dumps(message_row(record, depth)))
+            print(json.dumps(message_row(record, depth, revoked=record.id in revoked)))
     else:
-        print(message_lines(records))
+        print(message_lines(records, revoked))
     return 0
 
 
@@ -385,15 +416,17 @@ def show(arguments: argparse.Namespace) -> int:
     """Show all of a message."""
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_row, shown
+        from tinyssb_node.pzp.database.revocations import Revocations
 
         record = pzp.record(arguments.message)
+        revoked = Revocations(pzp.database).is_revoked(record)
         found = [(name, network.place_of(record.id)) for name, network in pzp.carried.items()]
     places = [(name, *place) for name, place in found if place is not None]
     if arguments.json:
         entries = [{"network": name, "feed": feed.hex(), "seq": seq} for name, feed, seq in places]
-        print(json.dumps({**message_row(record), "entries": entries}))
+        print(json.dumps({**message_row(record, revoked=revoked), "entries": entries}))
     else:
-        print(shown(record, places))
+        print(shown(record, places, revoked=revoked))
     return 0
 
 

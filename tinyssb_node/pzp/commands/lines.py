@@ -12,7 +12,7 @@ from tinyssb_node.screens.render import fields, local_time, printable, table
 from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from tinyssb_node.ids import FeedId
     from tinyssb_node.pzp.commands.session import PzpIdentity
@@ -55,6 +55,7 @@ def group_row(group: PzpIdentity) -> dict[str, object]:
         "version": group.version,
         "ours": group.ours,
         "keys": list(group.keys),
+        "removed": list(group.removed),
         "powers": {key: list(powers) for key, powers in group.keys.items()},
     }
 
@@ -66,8 +67,10 @@ def group_lines(group: PzpIdentity, own_key: str) -> list[str]:
         f"  {key}{'  (this node)' if key == own_key else ''}{'' if full <= {*powers} else '  (cannot change keys)'}"
         for key, powers in group.keys.items()
     ]
+    keys += [f"  {key}{'  (this node)' if key == own_key else ''}  (removed)" for key in group.removed]
     name = VERSIONS[group.version].name
-    return [f"{group.id}, {name}, {len(keys)} key{'' if len(keys) == 1 else 's'}:", *keys]
+    count = len(group.keys)
+    return [f"{group.id}, {name}, {count} key{'' if count == 1 else 's'}:", *keys]
 
 
 def author_of(record: PzpRecord) -> str:
@@ -80,8 +83,8 @@ def said_by(record: PzpRecord) -> Json:
     return record.message()[VERSIONS[record.version].fields.payload]
 
 
-def message_row(record: PzpRecord, depth: int | None = None) -> dict[str, object]:
-    """A message, for programs; *depth* in the feed that is listed."""
+def message_row(record: PzpRecord, depth: int | None = None, *, revoked: bool) -> dict[str, object]:
+    """A message, for programs; *depth* in the feed that is listed; whether the removal of its key *revoked* it."""
     fields_ = VERSIONS[record.version].fields
     row: dict[str, object] = {
         "id": record.id,
@@ -90,16 +93,22 @@ def message_row(record: PzpRecord, depth: int | None = None) -> dict[str, object
         "author": author_of(record),
         "said": record.said.name.lower(),
         "strict": record.strict,
+        "revoked": revoked,
         "added_us": record.added_us,
         "message": record.message(),
     }
     return row if depth is None else {"depth": depth, **row}
 
 
-def message_lines(records: Iterable[tuple[int, PzpRecord]]) -> str:
-    """Messages of a feed with their depths, for people."""
+def message_lines(records: Iterable[tuple[int, PzpRecord]], revoked: Collection[str]) -> str:
+    """Messages of a feed with their depths, for people; those *revoked* are marked."""
     rows = [
-        [depth, record.id, author_of(record)[:8], one_line(_said_line(record), 100)]
+        [
+            depth,
+            record.id,
+            author_of(record)[:8],
+            ("(revoked) " if record.id in revoked else "") + one_line(_said_line(record), 100),
+        ]
         for depth, record in records
     ]
     return table(("DEPTH", "MESSAGE", "BY", "SAYS"), rows)
@@ -112,11 +121,12 @@ def _said_line(record: PzpRecord) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def shown(record: PzpRecord, carried: Sequence[tuple[str, FeedId, int]]) -> str:
+def shown(record: PzpRecord, carried: Sequence[tuple[str, FeedId, int]], *, revoked: bool) -> str:
     """All of a message, for people; *carried* are network, feed and number of entries that carry it."""
-    row = message_row(record)
+    row = message_row(record, revoked=revoked)
     metadata = message.metadata_of(record.message())
     tangles = metadata["tangles"]
+    known = "yes: its key was removed, and the removal does not confirm it" if revoked else None
     pairs: list[tuple[str, object]] = [
         ("id", record.id),
         ("uri", row["uri"]),
@@ -126,6 +136,7 @@ def shown(record: PzpRecord, carried: Sequence[tuple[str, FeedId, int]]) -> str:
         ("type", record.kind),
         ("came", local_time(record.added_us)),
         ("checked", "strictly" if record.strict else "as the original program does"),
+        ("revoked", known),
     ]
     for root, place in sorted(tangles.items()) if isinstance(tangles, dict) else ():
         depth, prev = (place.get("depth"), place.get("prev")) if isinstance(place, dict) else (None, None)

@@ -64,8 +64,10 @@ class PzpIdentity:
     """Of its messages."""
     keys: Mapping[str, tuple[str, ...]]
     """The keys that may sign now, in base58, sorted, each with its powers."""
+    removed: tuple[str, ...]
+    """Keys that it had, sorted."""
     ours: bool
-    """True if this node's key is one of them."""
+    """True if this node's key is one of those that may sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ class PzpSession:
             tangle = self.database.tangle(summary.root)
             if tangle.facts.identity:
                 keys = self.keys(summary.root)
-                groups.append(PzpIdentity(summary.root, record.version, keys, self.own_key in keys))
+                removed = tuple(sorted(tangle.keys - keys.keys()))
+                groups.append(PzpIdentity(summary.root, record.version, keys, removed, self.own_key in keys))
         return groups
 
     def keys(self, group: str) -> dict[str, tuple[str, ...]]:

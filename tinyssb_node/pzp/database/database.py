@@ -444,10 +444,10 @@ class PzpDatabase:
             raise MessageError(PzpRule.GROUP_UNKNOWN, f"metadata.{fields.owner}", group)
         tips = case.metadata.get(fields.tips or "")
         named = [one for one in tips if isinstance(one, str)] if isinstance(tips, list) else []
-        if fields.own is None:
-            return tangle.keys
-        if not strict:
+        if not strict and fields.own is not None:
             return account.keys_besides(tangle, named)
+        if not strict or tips is None:
+            return tangle.keys  # of V2, whose original program removes none
         if missing := [one for one in named if one not in tangle]:
             raise MessageError(PzpRule.TIPS_UNKNOWN, f"metadata.{fields.tips}", missing, tangle.root)
         return account.keys_after(tangle, named).keys()
@@ -602,6 +602,28 @@ class PzpDatabase:
                 kind=root.kind or "",
                 consent=consent,
                 powers=powers,
+            )
+            return self._write(written, group, wall_us)
+
+    def remove_key(
+        self,
+        key: SigningKey,
+        group: str,
+        removed: str,
+        confirms: Mapping[str, Sequence[str]],
+        *,
+        wall_us: int,
+    ) -> str:
+        """Remove the key *removed* from a group, in which *key* may do so; returns the id of the message.
+
+        *confirms* are messages of the removed key that stay valid (``revocations``). Raises PzpMissingError,
+        LocalError, StoreFullError, StoreFailedError, PzpBusyError.
+        """
+        with self.batch():
+            identity = self._tangle_to_write(group)
+            root = self._held_record(group)
+            written = versions.write_removed_key(
+                VERSIONS[root.version], key, identity, removed, confirms, kind=root.kind or ""
             )
             return self._write(written, group, wall_us)
 

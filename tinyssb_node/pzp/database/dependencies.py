@@ -23,7 +23,8 @@ class MissingDependency:
     id: str
     """The message that has to; empty: any one."""
     held: int
-    """Number of messages and keys the tangle had: an empty message adds its key when its payload arrives."""
+    """Number of messages and changes of keys that the tangle had: an empty message makes its change when its payload
+    arrives."""
 
 
 def missing_dependencies(
@@ -71,5 +72,5 @@ def is_satisfied(database: PzpDatabase, lack: MissingDependency) -> bool:
 
 
 def _count(tangle: PzpTangle) -> int:
-    """Return the number of known messages and keys of *tangle*."""
-    return len(tangle) + len(tangle.keys)
+    """Return the number of known messages and changes of keys of *tangle*."""
+    return len(tangle) + len(tangle.changes)

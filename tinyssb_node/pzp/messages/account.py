@@ -21,16 +21,31 @@ _REMEMBERED_MAX: Final = 64
 def keys_after(tangle: PzpTangle, messages: Iterable[str]) -> Mapping[str, AbstractSet[str]]:
     """Return the keys that may sign after *messages* of an identity, with the powers of each.
 
-    Messages that are not known are left out; a caller who needs a lasting answer asks for them first.
+    Messages that are not known are left out; a caller who needs a lasting answer asks for them first. If of one of
+    them only its place is known, nobody is a member: it may remove a key.
     """
     after = frozenset(one for one in messages if one in tangle)
     if after not in tangle.keys_after:
         if len(tangle.keys_after) >= _REMEMBERED_MAX:
             tangle.keys_after.clear()
         before = tangle.ancestors(after, limit=BEFORE_MAX)
-        standing = _History.of(tangle, before).keys() if len(before) < BEFORE_MAX else {}
-        tangle.keys_after[after] = standing
+        whole = len(before) < BEFORE_MAX and before <= tangle.changes.keys()
+        tangle.keys_after[after] = _History.of(tangle, before).keys() if whole else {}
     return tangle.keys_after[after]
+
+
+def without_effect(tangle: PzpTangle) -> AbstractSet[str]:
+    """Return the known messages of an identity that add keys to no effect: a removal of their author is concurrent."""
+    return _History.of(tangle, tangle.topological()).void()
+
+
+def removals_beside(tangle: PzpTangle, key: str, known: AbstractSet[str]) -> list[str]:
+    """Return the known messages that remove *key* and are not among those that an author has *known*."""
+    return [
+        one
+        for one, change in tangle.changes.items()
+        if change.removes and change.key == key and one not in known
+    ]
 
 
 def keys_besides(tangle: PzpTangle, tips: Iterable[str]) -> AbstractSet[str]:
@@ -101,6 +116,20 @@ class _History:
             if change.signs and not removals.get(change.key, 0) & ~self.before[number]:
                 standing[change.key] = standing.get(change.key, frozenset()) | change.powers
         return standing
+
+    def void(self) -> frozenset[str]:
+        """The messages that add a key and do not count."""
+        removals, adds = self._removals(), dict[str, int]()
+        void: set[str] = set()
+        for number, message in enumerate(self.order):
+            change = self.changes.get(message)
+            if change is None or change.removes:
+                continue
+            if self._counts(number, change, removals, adds):
+                adds[change.key] = adds.get(change.key, 0) | 1 << number
+            else:
+                void.add(message)
+        return frozenset(void)
 
     def _removals(self) -> dict[str, int]:
         """The messages that remove each key."""

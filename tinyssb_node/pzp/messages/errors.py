@@ -59,6 +59,8 @@ class PzpRule(Enum):
     ACCOUNT_DATA = "AccountData", "must be, for an account,"
     NO_TIPS = "NoTips", "must be null, where no account is named"
     NOT_ALLOWED = "NotAllowed", "must have in the account the power"
+    LAST_KEY = "LastKey", "must leave a key in the identity:"
+    CONFIRMS = "Confirms", "must be an object of ids, each with a list of ids in order"
     CONSENT = "Consent", "must be the signature of the added key over the account's id"
     SIGNATURE = "Signature", "must be the author's signature of the metadata"
     # what the database lacks

@@ -1,6 +1,6 @@
 """A message of PZP: its fields by version, its id, its names and its roots."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha512
@@ -75,6 +75,8 @@ IDENTITY_TYPE: Final = "group"
 """V2: the type of messages that found a group and add keys to it."""
 ACCOUNT_DOMAIN: Final = "account__"
 """V4: the beginning of the domain of an account's messages."""
+CONFIRMS: Final = "confirms"
+"""In a message that removes a key: the messages of that key that stay valid (docs/formats/pzp.md, "Removed keys")."""
 ADD_POWER: Final = "add"
 DEL_POWER: Final = "del"
 POWERS: Final = frozenset({ADD_POWER, DEL_POWER, "internal-encryption", "external-encryption"})
@@ -221,16 +223,33 @@ def key_change(fields: FieldLayout, message: Message) -> KeyChange | None:
     payload, author = message[fields.payload], author_of(fields, message)
     if fields.tips is None or not isinstance(payload, dict) or not isinstance(author, str):
         return None
+    confirms = _confirms(payload)
     if fields.own is None:
-        added = payload.get("add")
-        return KeyChange(author, added, powers=POWERS) if isinstance(added, str) else None
+        added, removed = payload.get("add"), payload.get("del")
+        if isinstance(added, str):
+            return KeyChange(author, added, powers=POWERS)
+        return KeyChange(author, removed, True, confirms=confirms) if isinstance(removed, str) else None
     action, key, powers = payload.get("action"), payload.get("key"), payload.get("powers")
     named = key.get("bytes") if isinstance(key, dict) else None
     if action not in ("add", "del") or not isinstance(key, dict) or not isinstance(named, str):
         return None
     signs = key.get("purpose") in _SIGNING and key.get("algorithm") == "ed25519"
     granted = frozenset(one for one in powers if isinstance(one, str)) if isinstance(powers, list) else None
-    return KeyChange(author, named, action == "del", signs, granted or frozenset())
+    if action == "del":
+        return KeyChange(author, named, True, signs, confirms=confirms)
+    return KeyChange(author, named, False, signs, granted or frozenset())
+
+
+def _confirms(payload: Mapping[str, Json]) -> Mapping[str, Sequence[str]] | None:
+    """Return the messages that the removal of a key confirms, in so far as they have the right form."""
+    named = payload.get(CONFIRMS)
+    if not isinstance(named, dict):
+        return None
+    return {
+        root: [one for one in ids if isinstance(one, str)]
+        for root, ids in named.items()
+        if isinstance(ids, list)
+    }
 
 
 def consent_bytes(account: str) -> bytes:

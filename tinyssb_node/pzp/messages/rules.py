@@ -20,6 +20,7 @@ from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import (
     ACCOUNT_DOMAIN,
     ADD_POWER,
+    CONFIRMS,
     DEL_POWER,
     IDENTITY_TYPE,
     POWERS,
@@ -36,7 +37,7 @@ from tinyssb_node.pzp.messages.message import (
     key_change,
     owner_of,
 )
-from tinyssb_node.pzp.messages.tangle import PzpTangle, lipmaa_depth
+from tinyssb_node.pzp.messages.tangle import KeyChange, PzpTangle, lipmaa_depth
 
 _SEARCHED_MAX: Final = 4_096  # predecessors looked at to find whether one message precedes another: 2 ms
 _REST_MAX: Final = 256  # bytes of names, key and signature around metadata and payload
@@ -449,13 +450,17 @@ def identity(case: ValidationCase) -> None:
     for name in (fields.owner, fields.tips):
         if name is not None and metadata[name] is not None:
             raise MessageError(PzpRule.IDENTITY_GROUP, f"metadata.{name}", metadata[name])
+    change = key_change(fields, case.message)
     if isinstance(said, dict):
-        if not is_key(said.get("add")):
-            raise MessageError(PzpRule.LENGTH, f"{fields.payload}.add", said.get("add"), "32 in base58")
+        name = "del" if "del" in said and "add" not in said and case.place else "add"
+        if not is_key(said.get(name)):
+            raise MessageError(PzpRule.LENGTH, f"{fields.payload}.{name}", said.get(name), "32 in base58")
         if not case.place and not isinstance(said.get("nonce"), str):
             raise MessageError(PzpRule.NOT_TEXT, f"{fields.payload}.nonce", said.get("nonce"))
     if case.place:
         _member_powers(case)
+    if change is not None and change.removes:
+        _removal(case, change)
 
 
 def _member_powers(case: ValidationCase) -> AbstractSet[str]:
@@ -473,6 +478,26 @@ def _member_powers(case: ValidationCase) -> AbstractSet[str]:
             f"{case.tangle.root}, by what the message follows",
         )
     return powers
+
+
+def _removal(case: ValidationCase, change: KeyChange) -> None:
+    """Check that the removal of a key leaves another one, and what it confirms. Raises MessageError."""
+    fields, said = case.fields, case.message[case.fields.payload]
+    named = said.get(CONFIRMS, {}) if isinstance(said, dict) else {}
+    lists = named.values() if isinstance(named, dict) else [None]
+    well_formed = all(
+        isinstance(ids, list)
+        and ids
+        and all(is_hash(fields, one) for one in ids)
+        and ids == sorted({*map(str, ids)})
+        for ids in lists
+    )
+    if not isinstance(named, dict) or not well_formed or not all(is_hash(fields, root) for root in named):
+        raise MessageError(PzpRule.CONFIRMS, f"{fields.payload}.{CONFIRMS}", named)
+    prev = case.place.get("prev")
+    known = [one for one in prev if isinstance(one, str)] if isinstance(prev, list) else []
+    if not account.keys_after(case.tangle, known).keys() - {change.key}:
+        raise MessageError(PzpRule.LAST_KEY, fields.payload, change.key, case.tangle.root)
 
 
 # --- V4
@@ -503,8 +528,14 @@ def account_power(case: ValidationCase) -> None:
 
 def account_message(case: ValidationCase) -> None:
     """Check that a message of an account adds or removes a key, and that its author may do so."""
-    if not is_of_identity(case):
-        return
+    if is_of_identity(case):
+        change = _account_change(case)
+        if case.place:
+            _account_author(case, change)
+
+
+def _account_change(case: ValidationCase) -> KeyChange:
+    """Return the change of keys that a message of an account makes, if it has the right form. Raises MessageError."""
     said, kind_ = case.message[case.fields.payload], case.metadata[case.fields.kind]
     if not str(kind_).startswith(ACCOUNT_DOMAIN):
         raise MessageError(PzpRule.ACCOUNT_DOMAIN, "metadata.domain", kind_, ACCOUNT_DOMAIN)
@@ -516,16 +547,22 @@ def account_message(case: ValidationCase) -> None:
     granted = said.get("powers", [])
     if not isinstance(granted, list) or not all(isinstance(one, str) and one in POWERS for one in granted):
         raise MessageError(PzpRule.ACCOUNT_DATA, "data.powers", granted, ", ".join(sorted(POWERS)))
-    if not case.place:
-        if change.removes or not isinstance(said.get("nonce"), str):
-            raise MessageError(PzpRule.ACCOUNT_DATA, "data", said, "action add with a nonce, in the root")
-        return
+    if not case.place and (change.removes or not isinstance(said.get("nonce"), str)):
+        raise MessageError(PzpRule.ACCOUNT_DATA, "data", said, "action add with a nonce, in the root")
+    return change
+
+
+def _account_author(case: ValidationCase, change: KeyChange) -> None:
+    """Check that the author of a message may add or remove a key, and that the key's owner agrees."""
+    said = case.message[case.fields.payload]
     asked = {DEL_POWER} if change.removes else {ADD_POWER} | change.powers
     if not asked <= _member_powers(case):
         signer = case.message[case.fields.author]
         raise MessageError(PzpRule.NOT_ALLOWED, case.fields.author, signer, ", ".join(sorted(asked)))
-    if change.signs and not change.removes:
-        _consent(case, change.key, said.get("consent"))
+    if change.removes:
+        _removal(case, change)
+    elif change.signs:
+        _consent(case, change.key, said.get("consent") if isinstance(said, dict) else None)
 
 
 def _encrypts(key: Json) -> bool:

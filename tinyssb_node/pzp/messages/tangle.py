@@ -6,7 +6,7 @@ only the links that name them are known.
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -69,6 +69,9 @@ class KeyChange:
     """The key may sign messages for the identity."""
     powers: AbstractSet[str] = frozenset()
     """Powers that an added key gets."""
+    confirms: Mapping[str, Sequence[str]] | None = None
+    """Of a removed key: the messages that stay valid although their author did not know of the removal. They are these
+    and all that they follow, by the root of their tangle. None: all of them."""
 
 
 def in_locale_order(hashes: Iterable[str]) -> list[str]:

@@ -258,6 +258,27 @@ def write_added_key(
     return write(version, key, said, kind, (identity,), version.fields.own)
 
 
+def write_removed_key(
+    version: PzpVersion,
+    key: SigningKey,
+    identity: PzpTangle,
+    removed: str,
+    confirms: Mapping[str, Sequence[str]],
+    *,
+    kind: str = ACCOUNT_KIND,
+) -> dict[str, Json]:
+    """A message by which a member removes a key from an identity; *kind* is the account's domain in V4.
+
+    *confirms* are messages of the removed key that stay valid, by the root of their tangle.
+    """
+    named: dict[str, Json] = {root: [*sorted(ids)] for root, ids in confirms.items()}
+    if version.fields.own is None:
+        said: dict[str, Json] = {"del": removed, message.CONFIRMS: named}
+        return write(version, key, said, IDENTITY_TYPE, (identity,))
+    said = {"action": "del", "key": _signing_key(removed, "sig"), message.CONFIRMS: named}
+    return write(version, key, said, kind, (identity,), version.fields.own)
+
+
 def write_consent(key: SigningKey, account: str) -> str:
     """V4: the consent of the owner of *key* to its being added to *account*."""
     return base58.encode(key.sign(message.consent_bytes(account)))
