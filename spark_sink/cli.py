@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import fields
 from importlib.metadata import version
@@ -116,7 +115,9 @@ def build_parser() -> argparse.ArgumentParser:
     serve.add_argument("--tiles-by", metavar="TEXT", help="attribution of the tiles, shown on the map")
     serve.set_defaults(command=_serve)
     _add_collect(commands.add_parser("collect", help="collect nodes' logs from an MQTT broker"))
-    _add_compact(commands.add_parser("compact", help="archive closed segments as Parquet files"))
+    _add_land(
+        commands.add_parser("land", help="land the logs as Parquet files, for analysts and for backfills")
+    )
     return parser
 
 
@@ -142,24 +143,29 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_collect)
 
 
-def _add_compact(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder with the logs of one or many nodes")
+def _add_land(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "archive", type=Path, metavar="ARCHIVE", help="folder for the archive; it is made if missing"
+        "logs", metavar="LOGS", help="folder with the logs of one or many nodes, or s3://bucket/prefix"
     )
+    parser.add_argument(
+        "bronze", type=Path, metavar="BRONZE", help="folder for the Parquet files; it is made if missing"
+    )
+    parser.add_argument("--once", action="store_true", help="land everything that is there, then end")
+    _add_number(parser, "--every", limits.LAND_EVERY_S, "seconds from one round to the next", dest="every_s")
+    parser.add_argument("--delete", action="store_true", help="delete closed segments that are landed")
     parser.add_argument(
         "--older-than",
         dest="older_than_h",
         type=float,
         default=24.0,
         metavar="HOURS",
-        help="skip segments that changed less than this long ago (%(default)s)",
+        help="with --delete: keep segments that changed less than this long ago (%(default)s)",
     )
-    parser.add_argument("--delete", action="store_true", help="delete the segments that are in the archive")
     parser.add_argument(
-        "--forget-days", type=int, metavar="N", help="delete the archive's days that are older than N days"
+        "--forget-days", type=int, metavar="N", help="delete days of the bronze that are older than N days"
     )
-    parser.set_defaults(command=_compact)
+    _add_spark_options(parser)
+    parser.set_defaults(command=_land)
 
 
 def _add_database(parser: argparse.ArgumentParser, what: str) -> None:
@@ -170,13 +176,21 @@ def _add_database(parser: argparse.ArgumentParser, what: str) -> None:
 
 def _add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "logs", metavar="LOGS", help="folder with the logs of one or many nodes, or s3://bucket/prefix"
+        "logs",
+        metavar="LOGS",
+        help="folder with the logs of one or many nodes, or s3://bucket/prefix; or a folder that `land` fills",
     )
-    parser.add_argument("--endpoint", default="", metavar="URL", help="address of an S3-compatible store")
     _add_database(parser, "the database to fill")
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="folder of Spark's checkpoint (default: beside the database file)"
     )
+    days = "days for which single packets are kept, to be matched with late logs"
+    _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
+    _add_spark_options(parser)
+
+
+def _add_spark_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--endpoint", default="", metavar="URL", help="address of an S3-compatible store")
     _add_number(
         parser,
         "--batch-bytes",
@@ -190,8 +204,6 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="Spark cluster, as spark://host:7077 (default: this machine)",
     )
-    days = "days for which single packets are kept, to be matched with late logs"
-    _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
     _add_number(parser, "--threads", 2, "Spark tasks that run at one time")
     _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
 
@@ -280,28 +292,13 @@ def _collect(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compact(options: argparse.Namespace) -> int:
+def _land(options: argparse.Namespace) -> int:
     try:
-        from spark_sink.archive.compact import CompactOptions, compact
+        from spark_sink.bronze.land import LandSettings, land
     except ImportError as error:
         raise UnavailableError(NO_SPARK) from error
 
-    if not options.older_than_h >= 0:
-        raise OptionError("--older-than", str(options.older_than_h), "a number of hours, 0 or more")
-    if options.forget_days is not None and options.forget_days < 1:
-        raise OptionError("--forget-days", str(options.forget_days), "a number of days, 1 or more")
-    options.now_s = time.time()
-    done = compact(CompactOptions(**_values(options, CompactOptions)))
-    _tell(
-        f"Archived {done.segments} segments: {done.records} records, {done.log_bytes} bytes, in {done.files} files of "
-        f"{done.file_bytes} bytes. Deleted {done.deleted} segments and {done.forgotten} days of the archive."
-    )
-    if done.kept:
-        _tell(
-            f"Skipped {done.kept} segments: the archive or another file has other records at the same positions, or "
-            "they changed while they were read."
-        )
-    return 0
+    return land(LandSettings(**_values(options, LandSettings)), _tell)
 
 
 if __name__ == "__main__":

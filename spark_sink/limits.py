@@ -173,13 +173,15 @@ loaded for each one that is derived again."""
 HOLD_SLOTS: Final = 2
 """Slots in a row that must show a change before it is reported: one packet heard by chance is not a link."""
 
-# --- The archive (docs/formats/archive.md)
+# --- The bronze (docs/formats/bronze.md)
 
-ARCHIVE_VERSION: Final = 1
-"""Newest version of the archive's files that is understood (docs/formats/archive.md)."""
-FILE_ROWS: Final = 125_000
-"""Records in memory before the fullest day is written: about 150 MB, and files of some megabytes."""
-PIECE_ROWS: Final = 100_000
-"""Rows after which a segment is cut: what is read at a time cannot be smaller than a piece; 16 MiB have 80,000."""
-PIECES_MAX: Final = 16
-"""Times that a segment is cut where the day changes: clocks are set once or twice; more means a faulty clock."""
+BRONZE_VERSION: Final = 1
+"""Version of bronze files and manifests."""
+BRONZE_RATIO: Final = 16
+"""Bytes of log in a byte of bronze, about: with it batches of both have about as many records."""
+MANIFESTS_KEPT: Final = 20
+"""Manifests that are kept, to look at; only the last one is read."""
+LAND_EVERY_S: Final = 600
+"""Default time between two batches of landing: 144 files a day for a mesh of any size that keeps up."""
+PIECES_MAX: Final = 17
+"""Pieces of a segment by day: clocks are set once or twice; more days mean a faulty clock, and stay together."""

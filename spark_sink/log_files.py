@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.fs
 
 from spark_sink import limits
-from spark_sink.archive.index import ArchiveFile, ArchiveIndex
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.segments import ARCHIVED, DAY, NETWORKS, NODE, SEGMENT, Listing, Segment
+from spark_sink.segments import NETWORKS, NODE, SEGMENT, Listing, Segment
 
 _DEPTH_MAX: Final = 5  # of a node's folder: <home>/<user>/.tinyssb/events/<node>
 
@@ -23,7 +22,6 @@ class LogFiles(Protocol):
 
     A node's folder is any folder named by 16 hexadecimal digits, so the place given may be a node's own events folder,
     a home with ``events/<node>`` in it, or a folder of many such. Further networks of a home are left out.
-    What archives (docs/formats/archive.md) below the place have is listed as segments, too.
     """
 
     def listing(self) -> Listing:
@@ -34,13 +32,8 @@ class LogFiles(Protocol):
         """Return bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
         ...
 
-    def open(self, path: str) -> "pa.NativeFile":
-        """Open a file for random access. Raises FileNotFoundError; OSError."""
-        ...
-
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Return files of archives that could not be listed, and unreadable folders, with reasons, as of the last
-        listing."""
+        """Return unreadable folders, with reasons, as of the last listing."""
         ...
 
 
@@ -54,7 +47,6 @@ class _Seen:
     """It had not changed just before: its next change is sure to give it another time."""
     inner: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
-    archived: tuple[ArchiveFile, ...] = ()
 
 
 class LocalLogFiles:
@@ -67,7 +59,6 @@ class LocalLogFiles:
     def __init__(self, root: str) -> None:
         self._root = root
         self._seen: dict[str, _Seen] = {}
-        self._index = ArchiveIndex(self.read)
         self._joined: dict[str, tuple[list[tuple[Segment, ...]], tuple[Segment, ...]]] = {}
         self._closed: list[str] = []
 
@@ -79,13 +70,9 @@ class LocalLogFiles:
         before, self._seen = self._seen, {}
         self._closed = []
         found: dict[str, list[tuple[Segment, ...]]] = {}
-        archived: list[ArchiveFile] = []
         for node, seen in self._walk(self._root, 0, before, now_ns):
-            archived += seen.archived
             if seen.segments:
                 found.setdefault(node, []).append(seen.segments)
-        for node, segments in self._index.update(archived).items():
-            found.setdefault(node, []).append(segments)
         self._joined = {node: (lists, self._join(node, lists)) for node, lists in sorted(found.items())}
         return {node: joined for node, (_, joined) in self._joined.items()}
 
@@ -106,23 +93,17 @@ class LocalLogFiles:
         finally:
             os.close(file)
 
-    def open(self, path: str) -> "pa.NativeFile":
-        """Open a file for random access. Raises FileNotFoundError; OSError."""
-        return pa.memory_map(path)
-
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Return files of archives that could not be listed, and unreadable folders, with reasons, as of the last
-        listing."""
-        closed = [
+        """Return unreadable folders, with reasons, as of the last listing."""
+        return [
             (folder, "permission to read this folder is missing: it is not searched for logs")
             for folder in self._closed
         ]
-        return [*self._index.passed_over(), *closed]
 
     def _walk(
         self, folder: str, depth: int, before: dict[str, _Seen], now_ns: int
     ) -> Iterator[tuple[str, _Seen]]:
-        """Yield nodes' folders and archives' days, each by its name and with its files."""
+        """Yield nodes' folders, each by its name and with its files."""
         node = os.path.basename(os.path.abspath(folder))  # noqa: PTH100, PTH119 - called often
         is_node = NODE.match(node) is not None
         try:
@@ -135,7 +116,7 @@ class LocalLogFiles:
             self._closed.append(folder)  # as lost+found is, where a file system was put
             return
         self._seen[folder] = seen
-        if is_node or DAY.match(node):
+        if is_node:
             yield node, seen
         elif depth < _DEPTH_MAX:
             for inner in seen.inner:
@@ -151,25 +132,17 @@ def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _S
         and now_ns - known.looked_ns < limits.FOLDER_LOOK_NS
     ):
         return _grown(known)
-    inner, segments, archived = [], [], []
-    is_day = DAY.match(os.path.basename(os.path.abspath(folder))) is not None  # noqa: PTH100, PTH119 - called often
+    inner, segments = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):  # deleted since its name was read
                 if is_node:
                     if found := SEGMENT.match(entry.name):
                         segments.append(Segment(int(found[1]), int(found[2]), entry.stat().st_size, folder))
-                elif is_day:
-                    if ARCHIVED.match(entry.name):
-                        archived.append(
-                            ArchiveFile(entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)
-                        )
                 elif entry.name != NETWORKS and _is_folder(entry):
                     inner.append(entry.path)
     settled = now_ns - modified_ns > 5 * 10**9  # file systems keep times to 2 s (FAT)
-    return _Seen(
-        modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)), tuple(sorted(archived))
-    )
+    return _Seen(modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)))
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
@@ -223,7 +196,6 @@ class ObjectStoreLogFiles:
         self._root = root.rstrip("/")
         self._scheme = scheme
         self._listing: Listing = {}
-        self._index = ArchiveIndex(self.read)
         self._again_s = 0.0
 
     def listing(self) -> Listing:
@@ -240,13 +212,9 @@ class ObjectStoreLogFiles:
         with self._store.open_input_file(path.removeprefix(self._scheme)) as file:
             return bytes(file.read_at(max(0, min(high, file.size()) - low), low))
 
-    def open(self, path: str) -> "pa.NativeFile":
-        """Open an object for random access. Raises FileNotFoundError; OSError."""
-        return self._store.open_input_file(path.removeprefix(self._scheme))
-
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Return objects of archives that could not be listed, with reasons, as of the last listing."""
-        return self._index.passed_over()
+        """Return nothing: a store lists all or nothing."""
+        return ()
 
     def _list(self) -> Listing:
         try:
@@ -254,19 +222,11 @@ class ObjectStoreLogFiles:
         except FileNotFoundError as error:
             raise NoLogsFolderError(self._scheme + self._root) from error
         found: dict[str, list[Segment]] = {}
-        archived = []
         for info in infos:
-            folder, _, name = info.path.rpartition("/")
-            if info.type != pa.fs.FileType.File:
-                continue
-            if DAY.match(folder.rpartition("/")[2]) and ARCHIVED.match(name):
-                archived.append(ArchiveFile(self._scheme + info.path, info.size, info.mtime_ns))
-            else:
+            if info.type == pa.fs.FileType.File:
                 node, segment = self._segment(info.path, info.size)
                 if segment is not None:
                     found.setdefault(node, []).append(segment)
-        for node, segments in self._index.update(archived).items():
-            found.setdefault(node, []).extend(segments)
         return {node: self._known(node, tuple(sorted(segments))) for node, segments in sorted(found.items())}
 
     def _segment(self, path: str, size: int) -> tuple[str, Segment | None]:

@@ -194,7 +194,7 @@ class _LogPlan:
                 continue
             else:
                 low, first = 0, segment.first
-            if run.tail is not None and is_tail:
+            if run.tail is not None and is_tail and segment.size >= run.tail.byte:
                 high, end = run.tail.byte, run.next
             else:
                 found = self._end_or_none(segment, low)
@@ -249,14 +249,8 @@ def _overlaps(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[tuple
         for segment in chosen[bisect_right(chosen, run.tail.segment, key=lambda segment: segment.first) :]:
             if segment.first >= run.next:
                 break
-            if not segment.pieces:  # an archive that has lost a day begins anywhere
-                why = f"its first record, {segment.first}, was already read from another segment: not counted"
-                yield segment, why
-
-
-def _archived_place(part: SegmentPart) -> tuple[str, int]:
-    pieces = part.segment.pieces
-    return (pieces[0].path, pieces[0].row) if pieces else ("", 0)
+            why = f"its first record, {segment.first}, was already read from another segment: not counted"
+            yield segment, why
 
 
 def _unread(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[_Unread]:
@@ -306,8 +300,7 @@ class Planner:
     def parts(self, start: StreamOffset, end: StreamOffset) -> tuple[list[SegmentPart], list[MissingRecords]]:
         """Return the parts of a batch, and the records of it that are not there. Raises OSError.
 
-        Segments are in order of node and name. Archived parts follow in order of their rows: neighbouring rows are read
-        together.
+        Segments are in order of node and name.
         """
         parts: list[SegmentPart] = []
         missing: list[MissingRecords] = []
@@ -319,7 +312,7 @@ class Planner:
             found, absent = log.parts(boots)
             parts += found
             missing += absent
-        return sorted(parts, key=_archived_place), missing
+        return parts, missing
 
     def bytes_behind(self, offset: StreamOffset) -> int:
         """Count the bytes that exist and were not read yet. Raises OSError."""
@@ -330,7 +323,7 @@ class Planner:
         return sum(segment.size for segments in self._listing.values() for segment in segments)
 
     def oddities(self, offset: StreamOffset) -> list[Oddity]:
-        """List skipped files by node, with reasons; archives' files belong to no node. Raises OSError."""
+        """List skipped files by node, with reasons; unreadable folders belong to no node. Raises OSError."""
         found = [oddity for _, log in self._updated(offset) for oddity in log.oddities()]
         return found + [Oddity("", path, reason) for path, reason in self._files.passed_over()]
 

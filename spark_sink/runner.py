@@ -4,21 +4,19 @@ import json
 import math
 import re
 import signal
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from spark_sink import errors, limits, session
 from spark_sink.log_files import open_files
 from spark_sink.planner import Planner
 from spark_sink.serving.address import shown
 from spark_sink.serving.connect import open_for_writing
-from spark_sink.settings import Settings
+from spark_sink.settings import Settings, StreamSettings
 from spark_sink.stream_offset import parse_offset
 
 if TYPE_CHECKING:
@@ -37,7 +35,8 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
     """
     settings.check()
     # A fault in the folders is reported before Java is started, which takes seconds.
-    open_files(settings.logs, settings.endpoint).listing()
+    if not settings.is_bronze:
+        open_files(settings.logs, settings.endpoint).listing()
     session.require_java()
     tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
     spark = session.make_session(
@@ -59,7 +58,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             tell("Done.")
             return 0
     finally:
-        with suppress(*_java_gone()):
+        with without_java():
             spark.stop()
 
 
@@ -87,7 +86,7 @@ def _refreshing(settings: Settings) -> Iterator[None]:
     except errors.SinkError:
         raise
     except Exception as error:
-        details = _details(settings)
+        details = settings.report_path()
         details.write_text("".join(traceback.format_exception(error)))
         reason = "".join(traceback.format_exception_only(error)).strip()
         raise errors.InternalError(
@@ -97,13 +96,21 @@ def _refreshing(settings: Settings) -> Iterator[None]:
         ) from error
 
 
+class Startable(Protocol):
+    """A stream that can be started."""
+
+    def start(self, *, once: bool) -> "StreamingQuery":
+        """Start it."""
+        ...
+
+
 class SupervisedQuery:
     """The stream; started again if Spark gave it up for a cause that may have passed."""
 
     def __init__(
         self,
-        work: "Job",
-        settings: Settings,
+        work: "Startable",
+        settings: StreamSettings,
         tell: Callable[[str], None],
         has_workers: Callable[[], bool],
         *,
@@ -143,12 +150,12 @@ class SupervisedQuery:
                 self.query.stop()
 
 
-def watch_query(query: "StreamingQuery", settings: Settings, progress: "ProgressReport") -> bool:
+def watch_query(query: "StreamingQuery", settings: StreamSettings, progress: "ProgressReport") -> bool:
     """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
     failures: tuple[type[Exception], ...] = (StreamingQueryException, *_java_gone())
-    with _stop_signals() as stopped:
+    with stop_signals() as stopped:
         try:
             while not query.awaitTermination(_POLL_S):  # type: ignore[arg-type] # seconds may be a fraction
                 progress.look()
@@ -172,7 +179,14 @@ def _java_gone() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def _stop_signals() -> Iterator[list[int]]:
+def without_java() -> Iterator[None]:
+    """Pass over errors of a Java that has ended."""
+    with suppress(*_java_gone()):
+        yield
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM instead of dying of them: a batch is better finished than done again."""
     stopped: list[int] = []
 
@@ -193,7 +207,7 @@ class ProgressReport:
     def __init__(
         self,
         query: "StreamingQuery",
-        settings: Settings,
+        settings: StreamSettings,
         tell: Callable[[str], None],
         has_workers: Callable[[], bool],
     ) -> None:
@@ -220,27 +234,23 @@ class ProgressReport:
             return
         self._told = int(progress["batchId"])
         self.any = True
+        end = json.loads(progress["sources"][0]["endOffset"])
+        if "nodes" not in end:  # Spark's own source, of a bronze
+            self.tell(f"batch {self._told + 1} of the bronze read")
+            return
         self._planner.refresh()
         total = self._planner.bytes_listed()
-        place = parse_offset(json.loads(progress["sources"][0]["endOffset"]))
+        place = parse_offset(end)
         read = total - self._planner.bytes_behind(place)
         self.tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
 
 
-def plain(text: str, settings: Settings) -> errors.SinkError:
+def plain(text: str, settings: StreamSettings) -> errors.SinkError:
     """Explain in one sentence what stopped the stream; Spark's own report goes into a file."""
     if ours := _OURS.search(text):
         error = errors.SinkError(ours[2])
         error.exit_code = getattr(errors, ours[1], errors.SinkError).exit_code
         return error
-    details = _details(settings)
+    details = settings.report_path()
     details.write_text(text)
     return errors.JobFailedError(details)
-
-
-def _details(settings: Settings) -> Path:
-    """Return the path for a long report: beside the local files of the job, else in the temporary folder."""
-    for place in (settings.database, settings.checkpoint):
-        if "://" not in place:
-            return Path(f"{place}.failure.txt")
-    return Path(tempfile.gettempdir(), "tinyssb-sink.failure.txt")

@@ -57,8 +57,7 @@ def choose(
 
     A folder may have another first line for a boot than the boot that was counted, or than another folder has. Then it
     holds another boot of the same number, as after a node was set up again with the same key; none of that boot is read
-    from it. Of two files with one name the longer is chosen if it continues the other, else one of them. An archived
-    segment is preferred to a file of the same size, which may be deleted at any time.
+    from it. Of two files with one name the longer is chosen if it continues the other, else one of them.
     """
     chosen: dict[int, tuple[Segment, ...]] = {}
     chooser = _Chooser(files, memo, node)
@@ -120,12 +119,12 @@ class _Chooser:
                     segment,
                     f"its records differ from those at the same positions in {best.path}: not counted",
                 )
-        return max(alike, key=lambda segment: (segment.size, bool(segment.pieces)))
+        return max(alike, key=lambda segment: segment.size)
 
     def _fits(self, segment: Segment, tail: Tail) -> bool:
         """True if it can be the file that was read up to *tail*, which grew since."""
         if segment.size <= tail.byte:
-            return segment.size == tail.byte or bool(segment.pieces)
+            return segment.size == tail.byte
         if not tail.print:
             return True
         key = ("tail", segment.path, segment.size, tail.byte)

@@ -28,10 +28,8 @@ class End:
 def find_end(files: LogFiles, node: str, segment: Segment, low: int, high: int) -> End | None:
     """Find where the whole lines between bytes *low* and *high* end; None without any. A line begins at *low*.
 
-    An archived segment ends where one of its pieces does. Raises FileNotFoundError; OSError.
+    Raises FileNotFoundError; OSError.
     """
-    if segment.pieces:
-        return _end_of_pieces(segment, low, high)
     path = segment.path
     window = limits.LINE_SIZE_MAX
     end = 0
@@ -49,14 +47,6 @@ def find_end(files: LogFiles, node: str, segment: Segment, low: int, high: int) 
         if begin == low:
             return End(end, None, False) if end else None
         window *= 8
-
-
-def _end_of_pieces(segment: Segment, low: int, high: int) -> End | None:
-    base = segment.pieces[0].low
-    for piece in reversed(segment.pieces):
-        if low < piece.high - base <= high:
-            return End(piece.high - base, piece.next, piece.stopped)
-    return None
 
 
 def _record(line: bytes, node: str, segment: Segment) -> dict[str, Any] | None:
@@ -82,13 +72,7 @@ def json_object(line: bytes) -> dict[str, Any]:
 
 
 def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
-    """Return the byte behind the first line feed at *byte* or later; None without any. Raises as `find_end`.
-
-    For an archived segment, return the first end of a piece behind *byte*.
-    """
-    if segment.pieces:
-        ends = (piece.high - segment.pieces[0].low for piece in segment.pieces)
-        return next((end for end in ends if end > byte), None)
+    """Return the byte behind the first line feed at *byte* or later; None without any. Raises as `find_end`."""
     while byte < segment.size:
         data = files.read(segment.path, byte, min(segment.size, byte + 65_536))
         feed = data.find(b"\n")
@@ -103,10 +87,8 @@ def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
 def first_line(files: LogFiles, segment: Segment) -> bytes | None:
     """Return the first line, up to the longest record; None if it is incomplete.
 
-    For archived segments only the beginnings of boots are known, else it is None. Raises FileNotFoundError; OSError.
+    Raises FileNotFoundError; OSError.
     """
-    if segment.pieces:
-        return segment.pieces[0].line.encode("latin-1") or None
     data = files.read(segment.path, 0, limits.LINE_SIZE_MAX)
     feed = data.find(b"\n")
     if feed < 0:
@@ -122,11 +104,8 @@ def fingerprint(data: bytes) -> str:
 def tail_print(files: LogFiles, segment: Segment, byte: int) -> str:
     """Return fingerprint of the first line and of the last bytes before *byte*, up to which the segment is read.
 
-    Empty for what is archived if no piece ends there. Raises FileNotFoundError; OSError.
+    Raises FileNotFoundError; OSError.
     """
-    if segment.pieces:
-        base = segment.pieces[0].low
-        return next((piece.print for piece in segment.pieces if piece.high - base == byte), "")
     low = max(0, byte - 64)  # enough to hold a time stamp
     return fingerprint((first_line(files, segment) or b"") + files.read(segment.path, low, byte))
 
@@ -141,12 +120,8 @@ def says_clean(line: bytes) -> bool | None:
 def begins_alike(files: LogFiles, one: Segment, other: Segment) -> bool:
     """True if the shorter of two files is the beginning of the other, judged by its first and last lines.
 
-    If one is archived, only the end of a piece can be compared. Raises FileNotFoundError; OSError.
+    Raises FileNotFoundError; OSError.
     """
-    if one.pieces or other.pieces:
-        byte = min(one.size, other.size)
-        prints = {tail_print(files, one, byte), tail_print(files, other, byte)}
-        return len(prints - {""}) < 2
     size = min(one.size, other.size)
     ranges = ((0, min(size, limits.LINE_SIZE_MAX)), (max(0, size - limits.LINE_SIZE_MAX), size))
     return all(files.read(one.path, *part) == files.read(other.path, *part) for part in ranges)

@@ -1,16 +1,14 @@
 """Parts of segments as blocks of whole lines."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.archive.rows import read_archived
 from spark_sink.line_parser import Block, BlockPart, Projection, ReadPosition, bad_rows, parse_block
 from spark_sink.log_files import LogFiles
 from spark_sink.segment_probe import json_object
-from spark_sink.segments import Segment, SegmentPart
+from spark_sink.segments import SegmentPart
 
 
 class _ShortError(Exception):
@@ -61,13 +59,8 @@ def read_parts(
     The first *listed_max* bad lines of each part are rows, followed by the number of further ones; None: all are rows.
     """
     gatherer = _Gatherer(shape)
-    archived: list[SegmentPart] = []
     for part in parts:
-        if part.segment.pieces:
-            archived.append(part)
-            continue
         path = part.segment.path
-        place = None
         try:
             first = _first_line(files, path, part.low)
             last = _offset_before(files, first, part)
@@ -79,25 +72,11 @@ def read_parts(
             yield bad_rows([(path, error.byte, reason)], shape)
         except FileNotFoundError:
             yield from gatherer.flush()
-            kept = _archived_since(files, part)
-            if kept is not None:
-                after = part.after if place is None else place.last_offset
-                archived.append(replace(part, segment=kept, after=after))
-                continue
             if whole:
                 raise
             reason = f"the file vanished before bytes {part.low} to {part.high} of it were read"
             yield bad_rows([(path, part.low, reason)], shape)
     yield from gatherer.flush()
-    yield from read_archived(files, archived, shape)
-
-
-def _archived_since(files: LogFiles, part: SegmentPart) -> Segment | None:
-    """Return the archived form of a segment whose file no longer exists. Raises OSError."""
-    for segment in files.listing().get(part.node, ()):
-        if segment.pieces and (segment.boot, segment.first) == (part.segment.boot, part.segment.first):
-            return segment if segment.size >= part.high else None
-    return None
 
 
 def _offset_before(files: LogFiles, first: int, part: SegmentPart) -> int:

@@ -15,54 +15,21 @@ SEGMENT: Final = re.compile(r"([0-9]{8})-([0-9]{12})\.jsonl\Z")
 """Name of a segment: its boot and the offset of its first record."""
 NETWORKS: Final = "networks"
 """Folder in a home with the logs of its further networks, which are meshes of their own."""
-DAY: Final = re.compile(r"day=[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-"""Name of a folder of an archive."""
-ARCHIVED: Final = re.compile(r"[^.].*\.parquet\Z")
-"""Name of an archive's file in such a folder."""
-
-
-class ArchivedPiece(NamedTuple):
-    """Lines of a segment in an archive: rows of a Parquet file (docs/formats/archive.md)."""
-
-    segment: int
-    """The offset in the segment's name."""
-    low: int
-    high: int
-    """Bytes of the segment: whole lines between."""
-    first: int
-    next: int
-    """Offsets it stands for: from ``first`` up to before ``next``."""
-    stopped: bool
-    """The last record is an orderly stop of the boot."""
-    print: str
-    """Fingerprint of the segment up to ``high``, as `ends.tail_print` makes it."""
-    line: str
-    """The segment's first line, byte by byte (Latin-1), for the beginning of a boot; else empty."""
-    path: str
-    """The Parquet file."""
-    row: int
-    """Its first row in that file."""
-    rows: int
 
 
 class Segment(NamedTuple):
-    """A file of a node's log, as it was when its folder was listed. A tuple, for there are hundreds of thousands.
-
-    Or what an archive has of it: ``pieces`` without a hole between them. Bytes then count from where those begin.
-    """
+    """A file of a node's log, as it was when its folder was listed. A tuple, for there are hundreds of thousands."""
 
     boot: int
     first: int
     """The offset of its first record."""
     size: int
     folder: str
-    pieces: tuple[ArchivedPiece, ...] = ()
 
     @property
     def path(self) -> str:
         """Return its path."""
-        place = f"{self.pieces[0].path}#" if self.pieces else f"{self.folder}/"
-        return place + segment_name(self.boot, self.first)
+        return f"{self.folder}/{segment_name(self.boot, self.first)}"
 
 
 def segment_name(boot: int, first: int) -> str:

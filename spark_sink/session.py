@@ -62,10 +62,10 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     for name, value in session_config(threads, memory_mb, local=local, submitted=submitted).items():
         builder = builder.config(name, value)
     session = start_session(builder, master)
-    from spark_sink.source import TinyssbDataSource, TinyssbPartialsDataSource  # noqa: PLC0415 - as above
+    from spark_sink import source  # noqa: PLC0415 - as above
 
-    session.dataSource.register(TinyssbDataSource)
-    session.dataSource.register(TinyssbPartialsDataSource)
+    for each in (source.TinyssbDataSource, source.TinyssbPartialsDataSource, source.TinyssbLandDataSource):
+        session.dataSource.register(each)
     return session
 
 

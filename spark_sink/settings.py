@@ -1,7 +1,9 @@
 """Settings of a job, checked before Spark is started."""
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from spark_sink import limits
 from spark_sink.errors import NoLogsFolderError, OptionError
@@ -9,8 +11,28 @@ from spark_sink.serving.address import is_address
 
 LOCAL = "local"
 """Spark in this process."""
+LANDING = "_land"
+"""Folder of a bronze with what belongs to landing (docs/formats/bronze.md)."""
 NO_SPARK = "Spark is not installed. Install it with: pip install 'tinyssb-node[spark]'"
 """Message to users without the extra ``spark``."""
+
+
+class StreamSettings(Protocol):
+    """The settings that every stream has."""
+
+    @property
+    def logs(self) -> str:
+        """Return where its records come from."""
+        ...
+
+    @property
+    def endpoint(self) -> str:
+        """Return the address of an S3-compatible store."""
+        ...
+
+    def report_path(self) -> Path:
+        """Return the path for a long report of a failure."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +40,8 @@ class Settings:
     """A job: from which logs into which database."""
 
     logs: str
-    """Folder with the nodes' event logs, at any depth that ``folders`` looks into; or ``s3://bucket/prefix``."""
+    """Folder with the nodes' event logs, at any depth that ``folders`` looks into; or ``s3://bucket/prefix``; or the
+    folder of a bronze."""
     database: str
     """The serving database, made if missing: the path of a file, or a ``postgresql://`` URL."""
     checkpoint: str
@@ -50,6 +73,18 @@ class Settings:
         ):
             if value < least:
                 raise OptionError(option, str(value), f"{least} or more")
+
+    @property
+    def is_bronze(self) -> bool:
+        """True if the records come from a bronze."""
+        return "://" not in self.logs and Path(self.logs, LANDING).is_dir()
+
+    def report_path(self) -> Path:
+        """Return the path for a long report: beside the local files of the job, else in the temporary folder."""
+        for place in (self.database, self.checkpoint):
+            if "://" not in place:
+                return Path(f"{place}.failure.txt")
+        return Path(tempfile.gettempdir(), "tinyssb-sink.failure.txt")
 
 
 def default_checkpoint(database: str) -> str:

@@ -11,14 +11,19 @@ earlier batches that were not there when they were to be read). All columns are 
 
 ``tinyssb-partials`` reads the same with the same options, and hands out what `spark_sink.partials.reduce` makes of it
 in the tasks: rows of (``part``, the part's name; ``rows``, a table as an Arrow IPC stream).
+
+``tinyssb-land`` has one more option, ``staging``: a folder in which its tasks write the records as Parquet files. It
+hands out which files these are, in the same form.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -49,11 +54,14 @@ from spark_sink.stream_offset import (
     without,
 )
 
-_PARTIALS: Final = "part STRING, rows BINARY"
+PARTIALS: Final = "part STRING, rows BINARY"
+"""Schema of packed tables by name."""
 READ: Final = "read"
 """Part with a column ``bytes``: how much a task read."""
 MISSING: Final = "missing"
 """Part with a column ``records``: those of the batch that were not there, by `serialize_missing`."""
+LANDED: Final = "landed"
+"""Part with the files that a task wrote (`bronze.writer.FILES`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,7 @@ class Options:
     bytes_per_task: int
     starting_offset: StreamOffset
     missing: tuple[MissingRecords, ...]
+    staging: str = ""
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
@@ -81,6 +90,7 @@ class Options:
             bytes_per_task=_size(options, "maxBytesPerTask", 16 * 2**20, least=1),
             starting_offset=_starting_offset(options.get("startingOffset", "")),
             missing=_missing(options.get("missing", "[]")),
+            staging=options.get("staging", ""),
         )
 
     def files(self) -> LogFiles:
@@ -161,10 +171,7 @@ class ReadPlan:
             yield from self._rows(task, None)
             return
         yield from _partials(self._rows(task, limits.BAD_LINES_LISTED))
-        size = sum(part.size for part in task.parts)
-        yield _packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
-        if task.missing:
-            yield _packed(MISSING, pa.table({"records": pa.array([serialize_missing(task.missing)])}))
+        yield from _told(task)
 
     def _rows(self, task: Task, listed_max: int | None) -> Iterator[pa.RecordBatch]:
         shape = line_parser.Projection(self.names)
@@ -173,6 +180,60 @@ class ReadPlan:
         )
         if task.missing:
             yield line_parser.bad_rows([_missing_row(lost) for lost in task.missing], shape)
+
+
+@dataclass(frozen=True, slots=True)
+class LandPlan(ReadPlan):
+    """Landing of tasks: their records become files."""
+
+    def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
+        """Gather the whole parts that lie between two offsets into tasks. Raises OSError."""
+        from spark_sink.bronze.writer import whole_tasks  # noqa: PLC0415 - not needed for reading
+
+        parts, missing = planner.parts(start, end)
+        tasks = [Task(task) for task in whole_tasks(parts, self.options.bytes_per_task)]
+        return [*tasks, Task((), missing)] if missing else tasks
+
+    def read(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """Write the records of a task into files. Raises FileNotFoundError if a file of it is gone; OSError."""
+        from spark_sink.bronze.writer import write_parts  # noqa: PLC0415 - as above
+
+        if task.parts:
+            found = write_parts(self.options.files(), task.parts, Path(self.options.staging))
+            yield packed(LANDED, found)
+        yield from _told(task)
+
+
+def _told(task: Task) -> Iterator[pa.RecordBatch]:
+    """Yield how much a task read, and what was missing."""
+    size = sum(part.size for part in task.parts)
+    yield packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
+    if task.missing:
+        yield packed(MISSING, pa.table({"records": pa.array([serialize_missing(task.missing)])}))
+
+
+def unpacked(found: pa.Table) -> list[tuple[str, pa.Table]]:
+    """Return the packed tables that tasks handed out, by name."""
+    return [
+        (str(part), pa.ipc.open_stream(packed.as_buffer()).read_all())
+        for part, packed in zip(found["part"].to_pylist(), found["rows"], strict=True)
+    ]
+
+
+def missing_of(parts: Sequence[tuple[str, pa.Table]]) -> list[MissingRecords]:
+    """Return the records of a batch that were not there."""
+    return [
+        lost
+        for part, table in parts
+        if part == MISSING
+        for text in table["records"].to_pylist()
+        for lost in parse_missing(text)
+    ]
+
+
+def bytes_of(parts: Sequence[tuple[str, pa.Table]]) -> int:
+    """Return how much a batch read."""
+    return sum(pc.sum(table["bytes"]).as_py() for part, table in parts if part == READ)
 
 
 def _missing_row(lost: MissingRecords) -> tuple[str, int, str]:
@@ -188,10 +249,11 @@ def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - not needed for rows alone
 
     for part, table in reduce(batches):
-        yield _packed(part, table)
+        yield packed(part, table)
 
 
-def _packed(part: str, table: pa.Table) -> pa.RecordBatch:
+def packed(part: str, table: pa.Table) -> pa.RecordBatch:
+    """Pack a table for the way from a task to the driver. Round trip: `unpacked`."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -243,7 +305,19 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
 
     def schema(self) -> str:
         """Return the schema of packed tables by name."""
-        return _PARTIALS
+        return PARTIALS
+
+
+class TinyssbLandDataSource(TinyssbPartialsDataSource):
+    """The same logs, written to files in the tasks."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name for ``format``."""
+        return "tinyssb-land"
+
+    def _reading(self, wanted: StructType) -> ReadPlan:  # noqa: ARG002 - all columns
+        return LandPlan(Options.parse(self.options), (), partials=True)
 
 
 class _TaskReader:

@@ -180,6 +180,8 @@ class MicroBatch:
     """Size of what is still to be read."""
     missing: Sequence[MissingRecords] = ()
     """Records of the batch that were not there."""
+    took_missing_back: bool = False
+    """The offset no longer counts what was missing before, except what the batch brought."""
 
 
 def last_batch(database: Database, query: str) -> int | None:
@@ -228,8 +230,9 @@ def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
 
 def _note_missing(database: Database, batch: MicroBatch) -> None:
     """Keep what was not there until the stream takes it back: a job that ends before knows it at its next start."""
-    known = [*parse_missing(missing_records(database)), *batch.missing]
-    if known:
+    before = parse_missing(missing_records(database))
+    if before or batch.missing:
+        known = [*([] if batch.took_missing_back else before), *batch.missing]
         left = still_counted(known, parse_offset(json.loads(batch.offsets)))
         meta.write(database, meta.MISSING, serialize_missing(left))
 

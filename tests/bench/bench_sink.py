@@ -7,12 +7,22 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests import needs
-from tests.bench import machine, sink_kills, sink_paint, sink_pixels, sink_rates, sink_refresh, tables
+from tests.bench import (
+    machine,
+    sink_bronze,
+    sink_kills,
+    sink_paint,
+    sink_pixels,
+    sink_rates,
+    sink_refresh,
+    tables,
+)
 from tests.bench.figure import Figure, Findings
 from tests.browser.conftest import ARGUMENTS
 
 TITLES = {
     "rates": "backfill of two million events",
+    "bronze": "bronze",
     "large": "backfill of twenty million",
     "history": "a long history",
     "pixels": "from event to pixel",
@@ -28,6 +38,11 @@ and 1 GiB for Java, into SQLite, and ends when no hour is left to be derived; th
 JSON source reads the same files by batch, with all fields of the schema, discards the rows, and has the same settings.
 Both run first in a new process. The last rows are of a warm session, which has read the files before, and has compiled
 and cached everything it needs.""",
+    "bronze": """\
+The same kind of logs, fewer. Spark's JSON source reads them with all fields of the schema: as a stream that discards
+the rows, and as a table that is written as Parquet files. The same session lands them, and reads bronze with all
+columns by Spark's own Parquet source. *Cold* is the first time in a new process, Spark's start not counted; *warm* the
+best of three rounds in one session, in which the ways take turns.""",
     "large": """\
 The rate is that of one run. Most memory is the peak that the kernel reports (`VmHWM`); Java has a heap of 1 GiB.""",
     "history": """\
@@ -68,6 +83,8 @@ def measure(folder: Path, kills: int, parts: Sequence[str]) -> Iterator[tuple[st
     if "rates" in parts:
         figures, small_rate = sink_rates.figures(_made(folder, "rates"))
         yield "rates", figures
+    if "bronze" in parts:
+        yield "bronze", sink_bronze.figures(_made(folder, "bronze"))
     if "large" in parts:
         yield "large", sink_rates.large_figures(_made(folder, "large"), small_rate)
     if "history" in parts:

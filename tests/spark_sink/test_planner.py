@@ -501,6 +501,18 @@ def test_a_file_that_is_away_goes_on_behind_what_was_read_of_it() -> None:
     assert reader.offset[A][1].stopped
 
 
+def test_what_only_a_shorter_copy_has_when_it_is_to_be_read_is_read_once_the_longer_one_is_back() -> None:
+    whole, part = path(A, 1, 0), path(A, 1, 0, "carried")
+    files = MemoryFiles({whole: records(A, 1, 0, 4)})
+    files.data[part] = records(A, 1, 0, 2) + b'{"v"'
+    reader = Reader(files)
+    reader.batch(crash=True, absent=[whole])
+    assert reader.read() == [(1, 0), (1, 1)]
+    reader.all()
+    assert reader.read() == [(1, offset) for offset in range(4)]
+    assert reader.bad() == []
+
+
 @settings(deadline=None, max_examples=200)
 @given(st.data())
 def test_whatever_is_away_when_it_is_to_be_read_is_read_once_in_the_end(data: st.DataObject) -> None:
