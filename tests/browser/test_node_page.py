@@ -30,6 +30,7 @@ from tinyssb_node.control.group_rows import GroupSaidRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
 from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.subject_pages import SubjectPage
 
 pytestmark = pytest.mark.browser
 
@@ -790,3 +791,19 @@ def test_readings_of_sensors_are_charted_and_no_label_is_markup(browser: Browser
         drawn = charts.nth(1).locator("polyline").get_attribute("points") or ""
         assert drawn.count(",") == 48
         assert charts.nth(0).locator("polyline, b, img").count() == 0
+
+
+def test_messages_of_pzp_are_text_and_fit_a_phone(browser: Browser) -> None:
+    node = FakeNode()
+    node.pages = [
+        SubjectPage("PZP messages", ("post of BF2vr4tE, 1 message, feed H4yaQNYj:", f"  1  {HARM * 9}"))
+    ]
+    with serving(node) as address, Visit(browser, address, width=PHONE_WIDTH) as visit:
+        page = opened(visit, "/node")
+        text = page.locator("pre")
+        expect(text).to_contain_text("post of BF2vr4tE")
+        expect(text).to_contain_text(HARM[:20])
+        assert text.locator("*").count() == 0
+        assert not visit.wide()
+        assert visit.barriers() == []
+        assert visit.complaints == []

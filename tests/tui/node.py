@@ -309,6 +309,9 @@ class FakeNode:
             *EXCLUSION_LIMITS,
         ]
 
+    def subject_text(self) -> str:
+        return "PZP messages\n\npost of 3yZe, 2 messages:\n  1  \x1b[2Jhello"
+
     def search(self, words: str) -> tuple[list[MessageRow], bool]:
         return [row for row in self.sight.messages if words in row.text], not self.refusing
 

@@ -285,6 +285,14 @@ async def test_the_cost_is_shown_while_one_writes() -> None:
         assert "of airtime" not in screen.text()
 
 
+async def test_messages_of_pzp_are_a_page() -> None:
+    async with shown(FakeNode(usual()), "z") as screen:
+        assert "post of 3yZe, 2 messages:" in screen.text()
+        assert "\x1b" not in screen.text()
+        await screen.press("escape", "1")
+        assert ">everybody" in screen.text()
+
+
 async def test_pages_open_and_close_and_q_ends_it() -> None:
     node = FakeNode(usual())
     async with shown(node, "question_mark") as screen:

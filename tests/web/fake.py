@@ -55,6 +55,7 @@ from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens.estimate import cost_question
 from tinyssb_node.screens.group_conversations import GroupConversation, waiting_reviews
 from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.subject_pages import SubjectPage
 from tinyssb_node.web import server
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -95,6 +96,7 @@ class FakeNode:
         self.threads: list[GroupSaidRow] = []
         self.files: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.changes: list[tuple[str, str, tuple[str, ...]]] = []
+        self.pages: list[SubjectPage] = []
         self._seen = 0
 
     @contextlib.contextmanager
@@ -222,6 +224,9 @@ class FakeNode:
         kept = [one for one in self.shown.reviews if one.fork != fork]
         self.shown = msgspec.structs.replace(self.shown, reviews=kept)
         return self._changed(f"{'accept' if accept else 'reject'} {fork}", group)
+
+    def subject_pages(self) -> list[SubjectPage]:
+        return self.pages
 
     def search(self, words: str, limit: int) -> tuple[list[MessageRow], bool]:
         rows = [*self.catalog.all_messages, *self.group_said]

@@ -33,6 +33,7 @@ from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import drafts
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
+from tinyssb_node.screens.subject_pages import SubjectPage
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import STATIC
 
@@ -144,6 +145,15 @@ def test_nothing_of_who_is_blocked_is_shown() -> None:
     shown = json.dumps([found["rows"], found["waiting"]])
     assert EVE.hex() not in shown
     assert people[-1]["feed"] == EVE.hex()
+
+
+def test_data_of_optional_parts_is_read_as_lines() -> None:
+    node = FakeNode()
+    node.pages = [SubjectPage("PZP messages", ("one", HOSTILE_TEXT))]
+    with serving(node) as address:
+        assert ask(address, "/api/subjects").json == {
+            "pages": [{"title": "PZP messages", "lines": ["one", HOSTILE_TEXT]}]
+        }
 
 
 def test_people_node_and_receipts(quiet: str) -> None:

@@ -36,6 +36,8 @@ class Subject:
     """The command that runs it."""
     shelf: str | None = None
     """The module that opens the shelf: ``LazyShelfFile``."""
+    page: str | None = None
+    """The module that shows its data on screens: ``read_page(home)`` returns a title and lines."""
     simulation: str | None = None
     """The module that adds an action to `tinyssb sim`: ``add(actions)``."""
 
@@ -63,6 +65,7 @@ SUBJECTS: Final = (
         config="config",
         process="the gateway of PZP",
         process_command=("pzp", "gateway"),
+        page="commands.page",
     ),
     Subject(
         folder="islands",

@@ -25,6 +25,7 @@ from tinyssb_node.limits import CONTENT_PUBLISH_MAX
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.screens.subject_pages import SubjectPage, subject_pages
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ class NodeSession:
             self._client.close()
             self._client = None
         self.catalog.close()
+
+    def subject_pages(self) -> list[SubjectPage]:
+        """Return the pages of optional subjects that store something, such as PZP. Raises LocalError."""
+        return subject_pages(self._home)
 
     @property
     def home(self) -> Home:

@@ -43,6 +43,7 @@ m              write to the selected person, privately (People)
 f              follow or unfollow the selected feed (People, Feeds)
 b              block or unblock the selected person (People)
 p              show or hide packets (Log)
+z              show PZP messages
 Enter, Ctrl-J  while writing: send, start a new line
 Esc            leave the input box (the text is kept), close a page
 Ctrl-C, q      quit (q not while writing)
@@ -65,6 +66,7 @@ class Tui(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"view({number})", show=False) for number in range(1, len(TITLES) + 1)),
         Binding("question_mark", "help", show=False),
+        Binding("z", "subjects", show=False),
         Binding("q", "quit", show=False),
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
     ]
@@ -237,6 +239,14 @@ class Tui(App[None]):
     def action_help(self) -> None:
         """Show all keys."""
         self.push_screen(TextPage(" Keys", Content(HELP)))
+
+    def action_subjects(self) -> None:
+        """Show the data of optional subjects, such as PZP messages."""
+
+        def show(text: object) -> None:
+            self.push_screen(TextPage(" Other messages", Content(safe(str(text)))))
+
+        self.post_message(NodeAction(lambda node: node.subject_text(), "", show))
 
     def on_show_page(self, event: ShowPage) -> None:
         """Show a page over everything."""

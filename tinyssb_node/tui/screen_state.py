@@ -147,6 +147,10 @@ class ScreenSource(Protocol):
         """Return the cost and the limits of a change of a group, in lines, without making it. Raises LocalError."""
         ...
 
+    def subject_text(self) -> str:
+        """Return the data of optional subjects, such as PZP messages, in words, unescaped. Raises LocalError."""
+        ...
+
     def search(self, words: str) -> tuple[list[MessageRow], bool]:
         """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
         ...

@@ -307,6 +307,12 @@ class NodeScreenSource:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
         return self._do(lambda talk: preview(talk.client, change, talk.names()))
 
+    def subject_text(self) -> str:
+        """Return the data of optional subjects in words. Raises LocalError."""
+        pages = self._do(lambda talk: talk.subject_pages())
+        texts = ["\n".join([f"{page.title}\n", *page.lines]) for page in pages]
+        return "\n\n".join(texts) or "No PZP messages are stored here: see `tinyssb pzp`."
+
     def search(self, words: str) -> tuple[list[MessageRow], bool]:
         """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
         return self._do(lambda talk: talk.search(words, limits.MESSAGES_MAX))

@@ -180,6 +180,7 @@ def _node_routes(service: PageService) -> list[Route]:
         _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
         _json_route("/api/people", lambda _request: service.read(views.people)),
         _json_route("/api/readings", lambda _request: service.read(views.readings)),
+        _json_route("/api/subjects", lambda _request: service.read(views.subjects)),
         _json_route("/api/messages", messages),
         _json_route("/api/circle", circle),
         _json_route("/api/node", lambda _request: service.node()),

@@ -96,6 +96,11 @@ def readings(node: NodeSession) -> Shape:
     }
 
 
+def subjects(node: NodeSession) -> Shape:
+    """Return the pages of optional subjects, such as PZP: text in lines."""
+    return {"pages": [{"title": page.title, "lines": list(page.lines)} for page in node.subject_pages()]}
+
+
 def find_conversation(node: NodeSession, feeds: Sequence[FeedId]) -> Shape:
     """Return the conversation with exactly these people, and their names."""
     known = people_of(node)

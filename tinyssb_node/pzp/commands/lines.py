@@ -25,6 +25,9 @@ _MISSING = {
 }
 
 
+_SHORT = 8  # characters of an id or key that are shown
+
+
 def feed_row(summary: TangleSummary, root: PzpRecord) -> dict[str, object]:
     """A feed, for programs."""
     return {
@@ -100,13 +103,15 @@ def message_row(record: PzpRecord, depth: int | None = None, *, revoked: bool) -
     return row if depth is None else {"depth": depth, **row}
 
 
-def message_lines(records: Iterable[tuple[int, PzpRecord]], revoked: Collection[str]) -> str:
-    """Messages of a feed with their depths, for people; those *revoked* are marked."""
+def message_lines(
+    records: Iterable[tuple[int, PzpRecord]], revoked: Collection[str], *, short: bool = False
+) -> str:
+    """Messages of a feed with their depths, for people; those *revoked* are marked; *short*: ids are cut."""
     rows = [
         [
             depth,
-            record.id,
-            author_of(record)[:8],
+            record.id[:_SHORT] if short else record.id,
+            author_of(record)[:_SHORT],
             ("(revoked) " if record.id in revoked else "") + one_line(_said_line(record), 100),
         ]
         for depth, record in records

@@ -3,7 +3,7 @@
 import { ApiError, get } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
 import { Readings } from "/static/readings.js";
-import { count, duration, line } from "/static/words.js";
+import { count, duration, line, visible } from "/static/words.js";
 
 const EVERY_MS = 5_000;
 const MEDIUM = { air: "radio", lan: "local network", stream: "connection" };
@@ -16,8 +16,9 @@ export class NodeView {
     this.links = h("ul", { class: "cards" });
     this.airtime = h("ul", { class: "cards" });
     this.readings = new Readings();
+    this.subjects = h("div", { class: "cards" });
     this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: "Links" }), this.links, h("h2", { text: "Airtime" }), this.airtime);
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Node" }), this.about, this.body, this.readings.element);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Node" }), this.about, this.body, this.readings.element, this.subjects);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
 
@@ -27,11 +28,25 @@ export class NodeView {
 
   async refresh() {
     this.readings.refresh();
+    this.readSubjects();
     try {
       this.draw(await get("/api/node"));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setText(this.about, this.body.hidden ? `${error.message} ${error.hint}` : `${error.message} Below is its last known state.`);
+    }
+  }
+
+  /** Shows what optional parts of the node store, such as PZP messages; once, since it is a lot to read. */
+  async readSubjects() {
+    if (this.subjectsAsked) return;
+    this.subjectsAsked = true;
+    try {
+      const { pages } = await get("/api/subjects");
+      this.subjects.replaceChildren(...pages.flatMap(subject));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.subjects.replaceChildren(h("p", { class: "soft", text: `${error.message} ${error.hint}` }));
     }
   }
 
@@ -74,6 +89,11 @@ function link(row) {
       ["Waiting", count(row.queued + row.outstanding, "packet")],
     ])),
   );
+}
+
+function subject(page) {
+  const text = page.lines.map(visible).join("\n");
+  return [h("h2", { text: line(page.title) }), h("pre", { class: "card lines", tabindex: "0", "aria-label": line(page.title), text })];
 }
 
 function room(one) {
