@@ -15,6 +15,7 @@ from websockets.typing import Origin, Subprotocol
 
 from tests.certificates import Authority
 from tests.faces.recording_sink import PATIENCE_S
+from tests.pzp.database.messages import ALICE, BOB, need, public
 from tests.pzp.sync.replicas import ALL, NONE, Replica, newest, world
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import EVERYBODY, Credentials, ListenerPolicy
@@ -22,8 +23,10 @@ from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.pzp.database import limits as pzp_limits
 from tinyssb_node.pzp.database import replica as pzp_replica
 from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.revocations import Revocations, remove_key
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
-from tinyssb_node.pzp.messages import base58
+from tinyssb_node.pzp.messages import base58, message
+from tinyssb_node.pzp.messages.versions import V4, write_consent
 from tinyssb_node.pzp.sync.packets import parse_packet
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
 from tinyssb_node.pzp.sync.sync import Event, PzpSyncViolation, SyncCompleted
@@ -241,3 +244,28 @@ async def test_databases_in_files_become_alike(tmp_path: Path) -> None:
             await told.until(lambda: told.synced() == [here.feed])
         assert other.tangle(here.feed).topological() == one.tangle(here.feed).topological()
         assert other.tangle(here.group).keys == one.tangle(here.group).keys
+
+
+async def test_accounts_of_v4_are_synced_with_the_removal_of_a_key(tmp_path: Path) -> None:
+    with (
+        closing(PzpDatabase(SqlitePzpRows.open(tmp_path / "one"))) as one,
+        closing(PzpDatabase(SqlitePzpRows.open(tmp_path / "other"))) as other,
+    ):
+        account = one.create_identity(ALICE, "x", wall_us=1)
+        one.add_key(ALICE, account, public(BOB), consent=write_consent(BOB, account), wall_us=1)
+        for key in (ALICE, BOB, ALICE):
+            one.write(key, {"by": public(key)}, "post", account, wall_us=1)
+        feed = message.feed_id(V4.fields, account, "post")
+        held = pzp_replica.DatabaseReplica(one, lambda: 1)
+        wanting = pzp_replica.DatabaseReplica(other, lambda: 2, default=ALL)
+        async with listening(held) as (port, _, _), calling(port, wanting, [feed]) as (_, told):
+            await told.until(lambda: told.synced() == [feed])
+        assert other.tangle(feed).topological() == one.tangle(feed).topological()
+        late = other.write(BOB, {"by": "bob, who does not know yet"}, "post", account, wall_us=1)
+        remove_key(one, ALICE, account, public(BOB), wall_us=1)
+        held = pzp_replica.DatabaseReplica(one, lambda: 1, default=ALL)
+        async with listening(held) as (port, _, _), calling(port, wanting, [account, feed]) as (_, told):
+            await told.until(lambda: len(told.synced()) == 2)
+        for database in (one, other):
+            assert len(database.tangle(feed)) == 5
+            assert Revocations(database).is_revoked(need(database.record(late)))

@@ -1,10 +1,12 @@
-"""PZP: JSON, messages by all rules, the form in which they go over the air, goals, packets of its sync."""
+"""PZP: JSON, messages by all rules, files of pzp-db, their form on the air, goals, packets of its sync."""
 
 from collections.abc import Iterable
 from contextlib import suppress
+from io import BytesIO
 
 from tests.fuzz.seeds import as_json, in_vectors
 from tests.pzp.messages.checked import check
+from tinyssb_node.pzp.database.pzpdb_log import BLOCK_SIZE, is_log, parse_records
 from tinyssb_node.pzp.messages.airform import parse_air, serialize_air
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.goals import parse_goal
@@ -25,6 +27,9 @@ def run(data: bytes) -> None:
     with suppress(MessageError):
         message = parse_air(data)
         assert message is None or serialize_air(message) == data
+    log = BytesIO(data)
+    assert is_log(log) in (False, True)
+    assert all(record is None or len(record) < BLOCK_SIZE for record in parse_records(log))
     with suppress(MessageError):
         value = read(data)
         with suppress(MessageError):

@@ -440,7 +440,7 @@ class PzpDatabase:
         if fields.author_signed or not rules.counts(group) or version.is_unowned_root(case):
             return ()
         tangle = self.cache.get(group).tangle if isinstance(group, str) else NOWHERE
-        if not tangle.keys:
+        if not tangle.changes:
             raise MessageError(PzpRule.GROUP_UNKNOWN, f"metadata.{fields.owner}", group)
         tips = case.metadata.get(fields.tips or "")
         named = [one for one in tips if isinstance(one, str)] if isinstance(tips, list) else []
