@@ -92,7 +92,9 @@ class Job:
             .option("checkpointLocation", self._settings.checkpoint)
         )
         return (
-            writer.trigger(availableNow=True) if once else writer.trigger(processingTime="0 seconds")
+            writer.trigger(availableNow=True)
+            if once
+            else writer.trigger(processingTime=f"{self._input.look_every_s} seconds")
         ).start()
 
     def _add(self, rows: "DataFrame", batch_id: int) -> None:
@@ -139,6 +141,11 @@ class BatchSides:
 class JobInput(Protocol):
     """Where the records come from."""
 
+    @property
+    def look_every_s(self) -> int:
+        """Return the seconds from one look at what is new to the next; 0: without rest."""
+        ...
+
     def open(self, session: "SparkSession", counted: str | None, *, fresh: bool) -> "DataFrame":
         """Return a stream of packed partial tables. *counted*: the offset in the database; *fresh*: there is no
         checkpoint, so the stream begins there."""
@@ -151,6 +158,8 @@ class JobInput(Protocol):
 
 class LogInput:
     """The logs themselves, by the source ``tinyssb-partials``."""
+
+    look_every_s = 0
 
     def __init__(self, settings: Settings, database: Database) -> None:
         """Raises NoLogsFolderError."""
@@ -180,6 +189,8 @@ class LogInput:
 
 class BronzeInput:
     """A bronze, by Spark's own source of Parquet files."""
+
+    look_every_s = limits.BRONZE_LOOK_S
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings

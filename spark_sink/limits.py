@@ -179,6 +179,8 @@ BRONZE_VERSION: Final = 1
 """Version of bronze files and manifests."""
 BRONZE_RATIO: Final = 16
 """Bytes of log in a byte of bronze, about: with it batches of both have about as many records."""
+BRONZE_LOOK_S: Final = 5
+"""Time between two looks at a bronze: Spark lists all of its files, and new ones come every ten minutes."""
 MANIFESTS_KEPT: Final = 20
 """Manifests that are kept, to look at; only the last one is read."""
 LAND_EVERY_S: Final = 600

@@ -39,10 +39,10 @@ JSON source reads the same files by batch, with all fields of the schema, discar
 Both run first in a new process. The last rows are of a warm session, which has read the files before, and has compiled
 and cached everything it needs.""",
     "bronze": """\
-The same kind of logs, fewer. Spark's JSON source reads them with all fields of the schema: as a stream that discards
+The same logs. Spark's JSON source reads them with all fields of the schema: as a stream that discards
 the rows, and as a table that is written as Parquet files. The same session lands them, and reads bronze with all
 columns by Spark's own Parquet source. *Cold* is the first time in a new process, Spark's start not counted; *warm* the
-best of three rounds in one session, in which the ways take turns.""",
+best of two rounds in one session, in which the ways take turns.""",
     "large": """\
 The rate is that of one run. Most memory is the peak that the kernel reports (`VmHWM`); Java has a heap of 1 GiB.""",
     "history": """\

@@ -23,9 +23,9 @@ from tests.bench.figure import Figure
 from tests.bench.sink_json import MEMORY_MB, THREADS, by_stream, columns
 
 NODES: Final = 100
-HOURS: Final = 60
-"""720,000 records."""
-ROUNDS: Final = 4
+HOURS: Final = 168
+"""A week: two million records."""
+ROUNDS: Final = 3
 """In a session; the first is left out."""
 READ_MIN: Final = 2.0
 LAND_MIN: Final = 1.3

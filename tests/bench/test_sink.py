@@ -13,6 +13,7 @@ from spark_sink.serving.connect import open_for_reading
 from tests.bench import __main__ as bench
 from tests.bench import (
     bench_sink,
+    sink_bronze,
     sink_json,
     sink_kills,
     sink_logs,
@@ -192,3 +193,19 @@ def test_a_mesh_of_any_length_is_the_same_mesh_and_each_refresh_of_it_is_measure
     limits = [row for row in sink_refresh.table(found, found) if row.target]
     assert limits[0].value == 1
     assert len(limits) == len(found)
+
+
+def test_bronze_is_compared_with_sparks_own_way_and_cold_runs_are_only_shown() -> None:
+    seconds = {"bronze": 1.0, "stream": 2.0, "land": 2.0, "write": 2.5}
+    warm = sink_bronze.compare("warm", 10, seconds, must=True)
+    assert [(figure.value, figure.ok) for figure in warm if figure.target] == [(2.0, True), (1.25, False)]
+    assert not any(figure.target for figure in sink_bronze.compare("cold", 10, seconds, must=False))
+
+
+@pytest.mark.spark
+def test_bronze_is_measured_by_all_ways(logs: Path, tmp_path: Path) -> None:
+    bronze = tmp_path / "bronze"
+    bronze.mkdir()
+    found = sink_bronze.measure(logs, bronze, 1, *sink_bronze.WAYS)
+    assert found.keys() == sink_bronze.WAYS.keys()
+    assert all(len(seconds) == 1 for seconds in found.values())
