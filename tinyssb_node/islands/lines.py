@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tinyssb_node.screens.render import duration, fields, table
+from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tinyssb_node.islands.gateway.firstpeers import FirstPeers
     from tinyssb_node.islands.gateway.rows import (
         GatewayRow,
         LinkRow,
@@ -110,6 +112,19 @@ def _links(links: list[LinkRow]) -> str:
         for link in links
     ]
     return table(header, rows)
+
+
+def first_peers_text(found: FirstPeers) -> str:
+    """A signed list of first peers, for a person."""
+    peers = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in found.peers]
+    return fields(
+        [
+            ("signed by", found.signer.hex()),
+            ("written", str(found.written)),
+            ("use until", str(found.until)),
+            *(("peer", one_line(peer)) for peer in peers),
+        ]
+    )
 
 
 LOCATE_HEADER = f"{'AFTER':>8}  {'ENTRIES':>9}  {'WHOLE':>5}  {'':<4}  PLACE"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -21,6 +22,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.gateway.feedfile import FeedFileSource
+from tinyssb_node.islands.gateway.process import free_bytes
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocationRow
 from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
 from tinyssb_node.islands.locator.packets import LocatorPost, serialize
@@ -223,3 +225,11 @@ def test_a_gateway_that_ends_comes_back_with_whom_it_knew(islands: Islands) -> N
         # The one that it was told to ask first is gone.
         islands.says(2, "after")
         islands.crosses(3, 2, ["before", "after"])
+
+
+def test_free_space_is_that_of_the_disk_within_the_quota(tmp_path: Path) -> None:
+    assert free_bytes(tmp_path, 1) == 2**20
+    assert free_bytes(tmp_path, 0) == 0
+    disk = shutil.disk_usage(tmp_path)
+    assert 0 < free_bytes(tmp_path, 2**20) <= disk.total
+    assert free_bytes(tmp_path / "none", 1) == 0

@@ -1,14 +1,19 @@
 """Networks find each other's feeds, tell of news, and stay apart from other networks."""
 
+import random
+
 import pytest
 
-from tests.islands.gateway.wires import S, Wires, holding, place
+from tests.islands.gateway.wires import S, Shelf, Wires, holding, place, settings
 from tests.nodes import feed_of
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.islands.gateway.config import FeedSelection
+from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.gateway.reachability import NOWHERE
-from tinyssb_node.islands.locator.packets import LocatorReport, serialize
+from tinyssb_node.islands.locator.addresses import relayed
+from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, LocatorReport, parse, serialize
 from tinyssb_node.islands.locator.values import Location, ResourceParameters, group_of_network, label_of_feed
 
 ANA, BOB = feed_of(1), feed_of(2)
@@ -247,3 +252,59 @@ def test_who_asks_is_told_how_it_is_now() -> None:
     wires.shelves[2].feeds = [holding(ANA, 7)]
     wires.go_on(5)
     assert wires.islands[place(2).peer].seeking.places(ANA)[place(1)].timestamp == 8
+
+
+def test_peers_are_told_the_free_space_as_it_is_now() -> None:
+    sent: list[bytes] = []
+    free = [2**20]
+    island = GatewayNetwork(
+        DEFAULT_NETWORK,
+        Network(),
+        settings(),
+        Shelf(),
+        lambda _to, datagram: sent.append(datagram),
+        chance=random.Random(1),
+        free_bytes=lambda: free[0],
+    )
+    island.begin(place(1), KnownPeers(), 0)
+    ping = serialize(LocatorPing(place(2).peer, b"cookie"), island.group)
+    for space in (2**20, 2**30, 0):
+        free[0] = space
+        island.look((), 0)
+        island.receive(ping, place(2).peer, 0)
+        pong = parse(sent[-1], island.group)
+        assert isinstance(pong, LocatorPong)
+        assert pong.parameters.free_bytes == space
+
+
+def test_a_network_that_cannot_be_reached_is_found_at_relays() -> None:
+    wires = three()
+    hidden, relay = wires.islands[place(1).peer], place(3)
+    wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
+    hidden.begin(NOWHERE, KnownPeers((relay.peer,), (relay.peer,)), 0)
+    assert hidden.hidden
+    assert not wires.islands[place(2).peer].hidden
+    wires.go_on(10)
+    assert relay in hidden.reachable_peers()
+    hidden.relayed((relayed(relay, b"a handle"),), wires.now_us)
+    wires.go_on(150)
+    wires.shelves[2].feeds = [holding(ANA, 0)]
+    wires.go_on(60)
+    places = {relayed(relay, b"a handle"): ResourceParameters(7, 255)}
+    assert wires.islands[place(2).peer].seeking.places(ANA) == places
+    # It stays so when it begins anew, as after a change of networks.
+    hidden.begin(NOWHERE, KnownPeers((relay.peer,), (relay.peer,)), wires.now_us)
+    wires.go_on(150)
+    assert wires.islands[place(2).peer].seeking.places(ANA) == places
+
+
+def test_a_holder_that_can_be_reached_is_called_before_one_behind_a_relay() -> None:
+    wires = three()
+    island = wires.islands[place(2).peer]
+    wires.shelves[2].feeds = [holding(ANA, 0)]
+    wires.go_on(2)
+    locations = [Location(one, ResourceParameters(7)) for one in (relayed(place(3), b"a handle"), place(9))]
+    island.seeking.found(ANA, locations, wires.now_us)
+    calls = [island.calls((), 8, wires.now_us)[0].place for _ in range(400)]
+    # Half of the time it is any of them, since those that claim most may lie.
+    assert 250 < calls.count(place(9)) < 350

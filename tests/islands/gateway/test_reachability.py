@@ -198,3 +198,41 @@ async def test_without_a_socket_all_stays_as_it_was() -> None:
     assert (looked.me, looked.away) == (place("203.0.113.5"), False)
     system.ours = node_of("203.0.113.5")
     assert not looked.look(2)
+
+
+async def test_ipv6_comes_first_where_there_is_a_route() -> None:
+    system = System(node_of("2001:db8::5"), {"both.example.org": "198.51.100.8 2001:db8::8"})
+    peers = (THERE, ("both.example.org", 1))
+    looked = way(system, "::", peers=peers)
+    assert await looked_up(looked, 0)
+    assert [str(peer) for peer in looked.first] == ["[2001:db8::8]:1", "198.51.100.1:8789"]
+    assert looked.me == place("2001:db8::5")
+    over_ipv4 = way(system, peers=peers)
+    assert await looked_up(over_ipv4, 0)
+    assert [str(peer) for peer in over_ipv4.first] == ["198.51.100.1:8789", "198.51.100.8:1"]
+
+
+async def test_without_a_route_by_ipv6_a_name_leads_to_ipv4() -> None:
+    class OnlyIpv4(System):
+        def towards(self, peer: Peer | None) -> bytes | None:
+            return None if peer is not None and len(peer.node) != 4 else self.ours
+
+    system = OnlyIpv4(node_of("203.0.113.5"), {"both.example.org": "2001:db8::8 198.51.100.8"})
+    looked = way(system, "::", peers=(("both.example.org", 1),))
+    assert await looked_up(looked, 0)
+    assert [str(peer) for peer in looked.first] == ["198.51.100.8:1"]
+    assert looked.me == place("203.0.113.5")
+
+
+async def test_peers_of_a_signed_list_are_asked_too() -> None:
+    system = System(node_of("203.0.113.5"))
+    looked = Reachability(
+        settings(listen=("0.0.0.0", 8_789), peers=(THERE,)),
+        7_777,
+        ipv6=False,
+        listed=(THERE, ("198.51.100.9", 9)),
+        towards=system.towards,
+        resolve=system.resolve,
+    )
+    assert looked.look(0)
+    assert [str(peer) for peer in looked.first] == ["198.51.100.1:8789", "198.51.100.9:9"]

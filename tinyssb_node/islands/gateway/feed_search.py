@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.locator.addresses import ContactAddress
+from tinyssb_node.islands.locator.addresses import ContactAddress, split_relayed
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 
@@ -235,7 +235,7 @@ class FeedSearch:
 
         The newest and largest come first; half of the time random ones that lookups found, since liars claim the most.
         """
-        best: dict[ContactAddress, tuple[tuple[bool, int, int, float], ConnectionCandidate]] = {}
+        best: dict[ContactAddress, tuple[tuple[bool, int, int, bool, float], ConnectionCandidate]] = {}
         any_ = self._entropy() < 0.5
         for feed, sought in self._sought.items():
             self._forget_old(sought, now_us, linked)
@@ -247,7 +247,10 @@ class FeedSearch:
                 newer = self._newer(sought, told)
                 gain = max(0, told.timestamp - sought.seq)
                 chance = self._entropy()
-                rank = (False, 0, 0, chance) if any_ else (newer, gain, told.completeness, chance)
+                direct = not split_relayed(place.node)[1]  # a relay has a quota
+                rank = (
+                    (False, 0, 0, False, chance) if any_ else (newer, gain, told.completeness, direct, chance)
+                )
                 if place not in best or rank > best[place][0]:
                     best[place] = (rank, ConnectionCandidate(place, feed, told.timestamp, newer))
         ranked = [call for _, call in sorted(best.values(), key=lambda one: one[0], reverse=True)]

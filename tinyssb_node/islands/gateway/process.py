@@ -7,7 +7,9 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from tinyssb_node.control.access import ControlAccess
@@ -23,6 +25,7 @@ from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, gateway_config
 from tinyssb_node.islands.gateway.datagrams import DatagramSocket
 from tinyssb_node.islands.gateway.feed_sync_ws import FeedSyncParty
 from tinyssb_node.islands.gateway.feedfile import StoreAndShelfSource
+from tinyssb_node.islands.gateway.firstpeers import FIRST_PEERS_FILE, read_first_peers
 from tinyssb_node.islands.gateway.handler import GatewayHandler
 from tinyssb_node.islands.gateway.holdings import CombinedHoldings, offered_feeds
 from tinyssb_node.islands.gateway.links import GatewayLinks, load_trusted_gateways
@@ -33,6 +36,16 @@ from tinyssb_node.islands.gateway.relay_ws import RelayListener
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatorRow, ProblemRow
 from tinyssb_node.islands.locator.addresses import Peer, text_of
 from tinyssb_node.store.home import Home
+
+
+def free_bytes(folder: Path, shelf_mib: int) -> int:
+    """Return the space for feeds of others: what is free on the disk of *folder*, at most the quota of the shelf; 0 if
+    that is not known."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return 0
+    return min(free, shelf_mib * 2**20)
 
 
 class IslandGateway:
@@ -88,7 +101,7 @@ class IslandGateway:
                     self._settings,
                     holdings,
                     self._send,
-                    free_bytes=self._free_bytes,
+                    free_bytes=partial(free_bytes, self._home.root, self._config.set.shelf_mib),
                 )
                 sides[name] = self._side(islands[name], files, bringer)
             self.islands = islands
@@ -96,15 +109,6 @@ class IslandGateway:
                 await self._listen(kept, sides)
             finally:
                 bringer.close()
-
-    def _free_bytes(self) -> int:
-        """Return the space for feeds of others: what is free on the disk, at most the quota of the shelf; 0 if that is
-        not known."""
-        try:
-            free = shutil.disk_usage(self._home.root).free
-        except OSError:
-            return 0
-        return min(free, self._config.set.shelf_mib * 2**20)
 
     def _side(
         self, island: GatewayNetwork, files: StoreAndShelfSource, bringer: BringClient
@@ -153,7 +157,8 @@ class IslandGateway:
                 "Another program may have the port; `gateway.listen` in config.toml names another one.",
                 exit_code=ExitCode.UNAVAILABLE,
             ) from error
-        self._way = Reachability(self._settings, self._links.port, ipv6=self._datagrams.ipv6)
+        listed = self._listed_peers()
+        self._way = Reachability(self._settings, self._links.port, ipv6=self._datagrams.ipv6, listed=listed)
         self._kept = dict(kept)
         control = asyncio.create_task(self._control().run(asyncio.Event()))
         try:
@@ -168,6 +173,20 @@ class IslandGateway:
             await self._links.close()
             await self._datagrams.close()
             self._write_peers()
+
+    def _listed_peers(self) -> Sequence[tuple[str, int]]:
+        """Return the peers of the signed list in the home, if there is one that still holds."""
+        try:
+            found = read_first_peers(self._home.root / FIRST_PEERS_FILE)
+        except (LocalError, OSError) as error:
+            self._tell(FIRST_PEERS_FILE, str(error))
+            return ()
+        if found is None:
+            return ()
+        if found.until < datetime.now(UTC).date():
+            self._tell(FIRST_PEERS_FILE, f"the list of first peers was to be used until {found.until}")
+            return ()
+        return found.peers
 
     def _control(self) -> ControlServer:
         socket = self._config.control.socket.with_name(GATEWAY_SOCKET)

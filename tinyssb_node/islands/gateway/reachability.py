@@ -32,18 +32,20 @@ class Reachability:
         port: int,
         *,
         ipv6: bool,
+        listed: Sequence[tuple[str, int]] = (),
         towards: Callable[[Peer | None], bytes | None] = address_towards,
         resolve: Callable[[str, int], Awaitable[Sequence[Peer]]] = resolve,
     ) -> None:
-        """*port* is listened on; *ipv6*: it reaches such addresses. *towards* and *resolve* ask the system."""
+        """*port* is listened on; *ipv6*: it reaches such addresses. *listed* are first peers beside those of the
+        settings. *towards* and *resolve* ask the system."""
         host = settings.listen[0]
         self._stated = settings.public or (None if host in _ANY else (host, port))
-        self._peers = settings.peers
+        self._peers = tuple(dict.fromkeys((*settings.peers, *listed)))
         self._port = port_of(port)
         self._ipv6 = ipv6
         self._towards = towards
         self._resolve = resolve
-        self._names = {*settings.peers, *((self._stated,) if self._stated else ())}
+        self._names = {*self._peers, *((self._stated,) if self._stated else ())}
         self._found: dict[tuple[str, int], Peer] = {}
         """Addresses of them."""
         for name in self._names:
@@ -63,9 +65,9 @@ class Reachability:
 
     @property
     def first(self) -> Sequence[Peer]:
-        """The first peers whose addresses are known and can be sent to."""
+        """The first peers whose addresses are known and can be sent to; those of IPv6 first, which has no NAT."""
         found = [self._found[peer] for peer in self._peers if peer in self._found]
-        return [peer for peer in found if self._can_send(peer)]
+        return sorted((peer for peer in found if self._can_send(peer)), key=_is_ipv4)
 
     @property
     def passed_over(self) -> Mapping[str, str]:
@@ -118,6 +120,12 @@ class Reachability:
             with suppress(asyncio.CancelledError):
                 await self._asking
 
+    def _routed(self, peer: Peer) -> bool:
+        try:
+            return self._towards(peer) is not None
+        except OSError:
+            return False
+
     def _ours(self, first: Sequence[Peer]) -> bytes | None:
         """Return our address towards the first of them that has a route."""
         found = (self._towards(peer) for peer in first or (None,))
@@ -144,6 +152,9 @@ class Reachability:
             for name in names:
                 found = await self._resolve(*name)
                 found = [peer for peer in found if self._can_send(peer)] or found
+                # IPv6 first, if there is a route: it has no NAT.
+                routed = [peer for peer in found if not _is_ipv4(peer) and self._routed(peer)]
+                found = routed or [peer for peer in found if _is_ipv4(peer)] or found
                 # A name with several addresses returns them in another order each time.
                 if found and self._found.get(name) not in found:
                     self._found[name] = found[0]
@@ -152,3 +163,7 @@ class Reachability:
                 self._due_us[name] = now_us + again_us
         finally:
             self._asking = None
+
+
+def _is_ipv4(peer: Peer) -> bool:
+    return len(peer.node) == _IPV4_SIZE
