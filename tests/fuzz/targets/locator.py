@@ -46,7 +46,8 @@ FRIENDS = [peer(number) for number in range(1, 9)]
 STRANGERS = [peer(number) for number in range(50, 54)]
 OTHERS = [
     peer(0), Peer(b"", PORT), Peer(b"\x7f\0\0\1", PORT), Peer(b"\xe0\0\0\1", PORT), Peer(b"\x20" * 16, PORT),
-    Peer(peer(1).node, b"\0\0"), Peer(b"strange", b"port?"),
+    Peer(peer(1).node, b"\0\0"), Peer(b"strange", b"port?"), Peer(peer(1).node + b"8 bytes.", PORT),
+    Peer(peer(60).node + b"8 bytes.", PORT), Peer(b"\xc0\xa8\0\1" + b"8 bytes.", PORT),
 ]  # fmt: skip
 PEOPLE = [*FRIENDS, *STRANGERS, *OTHERS]
 LABELS = [Label(bytes([number]) * 20) for number in (0, 85, 255)] + [label_of_address(peer(0).node)]
@@ -91,7 +92,7 @@ class Story:
     def step(self) -> None:
         self.script.pick([
             self.noise, self.damage, self.ping, self.query, self.post, self.report, self.pong, self.wait,
-            self.offer, self.seek, self.end, self.fail,
+            self.offer, self.seek, self.end, self.fail, self.relayed,
         ])()  # fmt: skip
 
     def noise(self) -> None:
@@ -143,6 +144,10 @@ class Story:
 
     def fail(self) -> None:
         self.locator.failed(self.location().place, self.now_us)
+
+    def relayed(self) -> None:
+        """We are found at relays, though we can be reached: that is not known here."""
+        self.locator.relayed([self.location().place for _ in range(self.script.number(4))], self.now_us)
 
     def pong(self) -> None:
         """Somebody answers, with a cookie of its own or another's."""
@@ -197,7 +202,7 @@ class Story:
     def sent(self, effect: SendDatagram, evoked_by: bytes | None) -> None:
         to, size = effect.to, len(effect.datagram)
         assert 0 < size <= limits.DATAGRAM_MAX
-        assert to.node
+        assert len(to.node) in {4, 16}, "no datagram goes to a relay for the node behind it"
         assert to != peer(0)
         self.seen = [*self.seen[-20:], effect.datagram]
         message = parse(effect.datagram, GROUP)
