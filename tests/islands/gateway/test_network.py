@@ -8,6 +8,7 @@ from tests.islands.gateway.wires import S, Shelf, Wires, holding, place, setting
 from tests.nodes import feed_of
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import FeedSelection
 from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
@@ -282,8 +283,8 @@ def test_a_network_that_cannot_be_reached_is_found_at_relays() -> None:
     hidden, relay = wires.islands[place(1).peer], place(3)
     wires.shelves[1].feeds = [holding(ANA, 7, ours=True)]
     hidden.begin(NOWHERE, KnownPeers((relay.peer,), (relay.peer,)), 0)
-    assert hidden.hidden
-    assert not wires.islands[place(2).peer].hidden
+    assert hidden.needs_relays(0)
+    assert not wires.islands[place(2).peer].needs_relays(limits.REACHED_WAIT_US - 1)
     wires.go_on(10)
     assert relay in hidden.reachable_peers()
     hidden.relayed((relayed(relay, b"a handle"),), wires.now_us)
@@ -308,3 +309,13 @@ def test_a_holder_that_can_be_reached_is_called_before_one_behind_a_relay() -> N
     calls = [island.calls((), 8, wires.now_us)[0].place for _ in range(400)]
     # Half of the time it is any of them, since those that claim most may lie.
     assert 250 < calls.count(place(9)) < 350
+
+
+def test_an_address_that_nobody_reaches_is_not_enough() -> None:
+    wires = Wires()
+    lonely = wires.add(1)
+    assert not lonely.needs_relays(limits.REACHED_WAIT_US - 1)
+    assert lonely.needs_relays(limits.REACHED_WAIT_US)
+    ping = serialize(LocatorPing(place(2).peer, b"cookie"), lonely.group)
+    lonely.receive(ping, place(2).peer, 0)
+    assert not lonely.needs_relays(limits.REACHED_WAIT_US)

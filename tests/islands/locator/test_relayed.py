@@ -127,3 +127,14 @@ def test_a_gateway_knows_which_peers_may_be_relays() -> None:
         peer(number) for numbers in BY_POSITION.values() for number in numbers[:1]
     }
     assert Peer(b"", PORT) not in {one.peer for one in locator.reachable_peers()}
+
+
+def test_one_that_may_be_reachable_is_advertised_at_both() -> None:
+    locator = alone()
+    befriend(locator, *(number for numbers in BY_POSITION.values() for number in numbers[:1]))
+    locator.relayed([AT_RELAY], 0)
+    locator.offer(LABEL, ResourceParameters(9), 0)
+    told = [advert for _, post in posts(locator, 3 * MINUTE_US) for advert in post.adverts]
+    assert {advert.location.place for advert in told} == {place(0), AT_RELAY}
+    locator.withdraw(LABEL)
+    assert locator.context.map.known(LABEL) == ()

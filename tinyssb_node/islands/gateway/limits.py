@@ -56,6 +56,9 @@ PROMISE_US: Final = 20_000_000
 """How long a place that promised newer entries may give none before it is held to have lied."""
 CALL_AGAIN_US: Final = 30_000_000
 """Least time between two calls to one place: what made a connection end is seldom gone sooner."""
+REACHED_WAIT_US: Final = 600_000_000
+"""How long after a start nobody may have reached us before we use relays, too: ten minutes, in which a young locator is
+pinged by those that hear of it."""
 RELAYED_CALLERS_MAX: Final = 8
 """Others that are connected here by relays at a time, beside those that call themselves: what two relays give one."""
 RELAY_MARGIN_S: Final = 5.0

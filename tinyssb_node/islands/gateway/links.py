@@ -185,12 +185,12 @@ class GatewayLinks:
         """Return the state of the relay of ours, if there is one."""
         return None if self._relay is None else self._relay.row()
 
-    def _look_for_relays(self) -> None:
+    def _look_for_relays(self, now_us: int) -> None:
         if self._relay is not None:
             self._relay.look()
         for name, node in self._hidden.items():
             island = self._islands[name]
-            if island.hidden:
+            if island.needs_relays(now_us):
                 node.look(island.reachable_peers())
             else:
                 node.leave()
@@ -216,7 +216,7 @@ class GatewayLinks:
         }
         for link in self._listener.links:
             self._since_us.setdefault(link, now_us)
-        self._look_for_relays()
+        self._look_for_relays(now_us)
         for called in tuple(self._called.values()):
             self._check(called, now_us)
         for name, island in self._islands.items():

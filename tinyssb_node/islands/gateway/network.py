@@ -91,7 +91,7 @@ class GatewayNetwork:
         self._config = config
         self._send = send
         self._locator: Locator | None = None
-        self._me, self._young_since_us = NOWHERE, 0
+        self._me, self._young_since_us, self._begun_us = NOWHERE, 0, 0
         self._relayed: tuple[ContactAddress, ...] = ()
         """Our locations at relays."""
         self._before: tuple[Peer, ...] = ()
@@ -122,6 +122,7 @@ class GatewayNetwork:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._me, self._young_since_us, self._met = me, now_us, 0
+        self._begun_us = now_us
         self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
         # A node that cannot be reached gets no reports of newer versions.
         self.seeking.repeat_after(limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US)
@@ -159,10 +160,13 @@ class GatewayNetwork:
         """Our node address; empty if others cannot reach us, or that is not known yet."""
         return self._me.node
 
-    @property
-    def hidden(self) -> bool:
-        """True once it is known that others cannot reach us, so that we need relays."""
-        return self._locator is not None and not self._me.node
+    def needs_relays(self, now_us: int) -> bool:
+        """Return True if others cannot reach us, or nobody has shown for a while that they can: behind a firewall, an
+        address of IPv6 looks like any other."""
+        if self._locator is None:
+            return False
+        doubted = now_us - self._begun_us >= limits.REACHED_WAIT_US and not self._locator.counts().reached
+        return not self._me.node or doubted
 
     def reachable_peers(self) -> tuple[ContactAddress, ...]:
         """Return where peers that answer accept connections."""

@@ -143,7 +143,7 @@ class LocatorContext:
         self._node = settings.node
         self.me = me
         self.relayed: tuple[ContactAddress, ...] = ()
-        """Our locations at relays, if we cannot be reached."""
+        """Our locations at relays, if we cannot be reached, or nobody has shown yet that we can."""
         self.label = label_of_address(me.node or secret)
         """Our label. A node that cannot be reached has a secret one."""
         self.chance = chance
@@ -200,8 +200,8 @@ class LocatorContext:
 
     @property
     def places(self) -> tuple[ContactAddress, ...]:
-        """Our locations, as others can connect to them: none, one, or a few at relays."""
-        return (self.me,) if self.me.node else self.relayed
+        """Our locations, as others can connect to them: our own, if there is one, and those at relays."""
+        return (self.me, *self.relayed) if self.me.node else self.relayed
 
     def is_ours(self, place: ContactAddress) -> bool:
         """Return True if *place* is a location of ours."""
