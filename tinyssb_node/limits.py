@@ -239,6 +239,8 @@ WS_HANDSHAKES_MAX: Final = 16
 """Connections to it beyond those that are still shaking hands; a further one is dropped."""
 WS_MESSAGE_MAX: Final = 4_096
 """Bytes of a WebSocket message that are read to be counted as junk; a longer one ends the connection."""
+WS_READ: Final = 16_384
+"""Most bytes read at a time from a WebSocket connection: some hundred packets."""
 WS_PING_S: Final = 20.0
 """Keepalive: a ping this often, and this long to answer it."""
 WS_OPEN_S: Final = 10.0

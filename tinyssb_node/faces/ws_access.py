@@ -85,6 +85,33 @@ class WsService:
     """Those of one address; None: as many as there are places."""
 
 
+class _ShortReads(asyncio.BufferedProtocol):
+    """Reads few bytes at a time. asyncio takes up to 256 KiB, and the library makes thousands of short messages of them
+    at once, however few are to be read ahead."""
+
+    _room = memoryview(b"")
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - a hint
+        """Return room for the next bytes, a view because asyncio's TLS fills it slice by slice."""
+        self._room = memoryview(bytearray(limits.WS_READ))
+        return self._room
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Pass on what was read."""
+        room, self._room = self._room, memoryview(b"")
+        self.data_received(bytes(room[:nbytes]))
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, as a protocol without buffers does."""
+        raise NotImplementedError
+
+
+class _ShortServerReads(ServerConnection, _ShortReads): ...
+
+
+class _ShortClientReads(ClientConnection, _ShortReads): ...
+
+
 class WsListenerAccess:
     """The access control of one listener."""
 
@@ -154,6 +181,7 @@ class WsListenerAccess:
                 # Browsers state the site of the page that connects, programs need not; no page of ours connects.
                 origins=[None],
                 server_header=None,
+                create_connection=_ShortServerReads,
                 **_joined_options(services),
             )
             for sock in await self._listen(host, port)
@@ -326,6 +354,7 @@ async def call(
             local_addr=None if local is None else (local, 0),
             proxy=None,
             user_agent_header=None,
+            create_connection=_ShortClientReads,
             **protocol.options,
         )
     except (OSError, WebSocketException) as error:
