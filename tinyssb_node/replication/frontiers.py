@@ -24,7 +24,7 @@ from tinyssb_node.replication.sketch import combine, decode, sketch_of
 _SHORT_BITS = 8 * limits.SHORT_ID_SIZE
 _SPLIT_BITS = 3
 """Bits by which a range is divided that differs by more than a DIFF can tell: eight packets."""
-_SALTS_MAX = 8
+_SALTS_MAX = 4
 """Salts in use: neighbours come to use the same, and an attacker's last ones matter to nobody."""
 _SUMS_KEPT = 64
 """Ranges of which the sums are kept under one salt: 100 bytes each."""
