@@ -111,7 +111,7 @@ COPIES_US: Final = 600_000_000
 """Time in which a second copy of an entry or chunk shows that somebody repeats what all have: ten minutes."""
 QUEUE_MAX: Final = 1_024
 """Packets waiting per face; a further one is refused and counted."""
-SIDE_CHAINS_MAX: Final = 4_096
+SIDE_CHAINS_MAX: Final = 1_024
 """Side chains expected at a time; further ones wait in the store until some are whole."""
 FACES_MAX: Final = 256
 """Faces at a time; a further one is refused."""
