@@ -506,13 +506,16 @@ AIR_ADVERT_PERMILLE: Final = 500
 AIR_CONTENT_PERMILLE: Final = 900
 """Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
 AIR_REPLY_PERMILLE: Final = 750
-"""Share that replies may use: whatever strangers request, 15 % of the allowance are left for new entries (decision
-0064, like the next two)."""
+"""Share up to which replies may fill what is given, relayed entries included: whatever strangers request, and however
+much was relayed before, room is left for new entries (decision 0064, like the next three)."""
+AIR_GIVEN_PERMILLE: Final = 800
+"""Share that replies and relayed entries together may use: of what content may use, the rest is for entries of ours."""
 AIR_ASKED_PERMILLE: Final = 850
-"""Share that replies and adverts together may use: strangers can cause both."""
+"""Share up to which replies and adverts may fill what is for others, relayed entries included."""
 AIR_OTHERS_PERMILLE: Final = 900
 """Share of these and of relayed entries together: the rest is for new entries of our own."""
-assert AIR_REPLY_PERMILLE < AIR_ASKED_PERMILLE < AIR_OTHERS_PERMILLE <= AIR_CONTENT_PERMILLE
+assert AIR_REPLY_PERMILLE < AIR_GIVEN_PERMILLE < AIR_CONTENT_PERMILLE
+assert AIR_ASKED_PERMILLE < AIR_OTHERS_PERMILLE <= AIR_CONTENT_PERMILLE
 NAMED_FIRST: Final = 10
 """Feeds that our user or a group follows, at the beginning of a named request on the air: half of what it has room for.
 """

@@ -102,9 +102,35 @@ def test_replies_and_adverts_leave_airtime_for_new_entries_of_others_and_of_ours
     assert other.spend(use=AirUse.OWN) == 18
 
 
-def test_where_an_hour_has_room_for_four_packets_replies_leave_one_to_entries_of_ours() -> None:
+@pytest.mark.parametrize("asked", [AirUse.ADVERT, AirUse.REPLY])
+def test_what_was_relayed_before_takes_nothing_from_what_is_left_for_new_entries(asked: AirUse) -> None:
+    machine = Machine()
+    for _ in range(30):
+        machine.send(use=AirUse.RELAY)
+    machine.spend(use=asked)
+    machine.spend(use=AirUse.REPLY)
+    machine.spend(use=AirUse.ADVERT)
+    assert machine.spend(use=AirUse.RELAY) >= 9
+    assert machine.spend(use=AirUse.OWN) >= 18
+
+
+def test_replies_and_relayed_entries_together_leave_a_tenth_to_entries_of_ours() -> None:
+    machine = Machine()
+    assert machine.spend(use=AirUse.REPLY) == 135
+    assert machine.spend(use=AirUse.RELAY) == 9
+    assert machine.spend(use=AirUse.OWN) == 18
+    other = Machine()
+    assert other.spend(use=AirUse.RELAY) == 144
+    assert other.spend(use=AirUse.REPLY) == 0
+    assert other.spend(use=AirUse.OWN) == 18
+
+
+def test_where_an_hour_has_room_for_four_packets_replies_leave_one_to_relayed_entries_and_these_one_to_ours() -> (
+    None
+):
     machine = Machine(allowance=Allowance(band="x", limit_us=4 * FULL_US, window_us=HOUR_US))
-    assert machine.spend(use=AirUse.REPLY) == 2
+    assert machine.spend(use=AirUse.REPLY) == 1
+    assert machine.spend(use=AirUse.RELAY) == 1
     assert machine.spend(use=AirUse.OWN) == 1
 
 

@@ -70,8 +70,9 @@ class AirUse(IntEnum):
     """New entries of our own."""
 
 
-_CONTENT: Final = (AirUse.REPLY, AirUse.RELAY, AirUse.OWN)
-_FOR_OTHERS: Final = (AirUse.ADVERT, AirUse.REPLY, AirUse.RELAY)
+_GIVEN: Final = (AirUse.REPLY, AirUse.RELAY)
+_CONTENT: Final = (*_GIVEN, AirUse.OWN)
+_FOR_OTHERS: Final = (AirUse.ADVERT, *_GIVEN)
 _ASKED: Final = (AirUse.ADVERT, AirUse.REPLY)
 
 
@@ -170,21 +171,27 @@ class AirBudget:
         # What is requested leaves room for a relayed entry at least, and that for one of ours; where there is room for
         # less than four packets in all, nothing is reserved.
         reserve_us = full_us if limit_us >= 4 * full_us else 0
-        others_us = part(limits.AIR_OTHERS_PERMILLE, limit_us - reserve_us) if reserve_us else limit_us
-        asked_us = part(limits.AIR_ASKED_PERMILLE, others_us - reserve_us) if reserve_us else limit_us
-        reply_us = part(limits.AIR_REPLY_PERMILLE, content_us - reserve_us) if reserve_us else content_us
+
+        def within(permille: int, whole_us: int) -> int:
+            return part(permille, whole_us - reserve_us) if reserve_us else whole_us
+
+        given_us = within(limits.AIR_GIVEN_PERMILLE, content_us)
+        others_us = within(limits.AIR_OTHERS_PERMILLE, limit_us)
+        # The uses that a share limits, those that it counts, and its airtime. What strangers can cause counts relayed
+        # entries, too: what is left for them, and for ours, has to be there in the middle of the hour as well.
         shares = (
-            ((AirUse.ADVERT,), part(limits.AIR_ADVERT_PERMILLE, limit_us)),
-            ((AirUse.REPLY,), reply_us),
-            (_ASKED, asked_us),
-            (_FOR_OTHERS, others_us),
-            (_CONTENT, content_us),
-            (tuple(AirUse), limit_us),
+            ((AirUse.ADVERT,), (AirUse.ADVERT,), part(limits.AIR_ADVERT_PERMILLE, limit_us)),
+            ((AirUse.REPLY,), _GIVEN, within(limits.AIR_REPLY_PERMILLE, given_us)),
+            (_GIVEN, _GIVEN, given_us),
+            (_ASKED, _FOR_OTHERS, within(limits.AIR_ASKED_PERMILLE, others_us)),
+            (_FOR_OTHERS, _FOR_OTHERS, others_us),
+            (_CONTENT, _CONTENT, content_us),
+            (tuple(AirUse), tuple(AirUse), limit_us),
         )
-        ledgers = [(uses, Ledger(most_us, window_us)) for uses, most_us in shares]
-        self._ledgers = {use: tuple(each for uses, each in ledgers if use in uses) for use in AirUse}
-        self._advert, self._asked, self._content = ledgers[0][1], ledgers[2][1], ledgers[-2][1]
-        self._whole = ledgers[-1][1]
+        ledgers = [(limited, counted, Ledger(most_us, window_us)) for limited, counted, most_us in shares]
+        self._limiting = {use: tuple(each for uses, _, each in ledgers if use in uses) for use in AirUse}
+        self._ledgers = {use: tuple(each for _, uses, each in ledgers if use in uses) for use in AirUse}
+        self._advert, self._asked, self._content, self._whole = (ledgers[at][-1] for at in (0, 3, -2, -1))
         for number, charge in sorted(self._rows.items(), key=lambda row: row[1].ended_us or 0):
             for ledger in self._ledgers_of(number, charge):
                 ledger.hold(charge.airtime_us)
@@ -207,7 +214,7 @@ class AirBudget:
             return None
         ledger_us = self._clock.ledger_us(now_us)
         latest_us = ledger_us
-        for ledger in self._ledgers[use]:
+        for ledger in self._limiting[use]:
             may_us = ledger.earliest_send_us(airtime_us, ledger_us)
             if may_us is None:
                 return None
