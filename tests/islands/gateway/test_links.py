@@ -23,7 +23,7 @@ from tinyssb_node.islands.gateway.links import GatewayLinks, TrustedGateways, lo
 from tinyssb_node.islands.gateway.network import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.gateway.relay_ws import RelayListener
-from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, port_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 ANA, BOB = key_of("ana").feed_id, key_of("bob").feed_id
@@ -55,9 +55,16 @@ class Post:
         self.shelf = Shelf()
         self.shelf.feeds = [holding(feed, 0) for feed in wanted]
         self.told: list[tuple[str, str]] = []
+        self.sent: list[tuple[Peer, bytes]] = []
+        """Datagrams that go nowhere, unless a test takes them there."""
         self.changed = asyncio.Event()
         self.island = GatewayNetwork(
-            DEFAULT_NETWORK, Network(), settings(), self.shelf, lambda *_: None, chance=random.Random(number)
+            DEFAULT_NETWORK,
+            Network(),
+            settings(),
+            self.shelf,
+            lambda to, datagram: self.sent.append((to, datagram)),
+            chance=random.Random(number),
         )
         self.links = GatewayLinks(
             {DEFAULT_NETWORK: self.island},

@@ -295,8 +295,12 @@ def test_a_network_that_cannot_be_reached_is_found_at_relays() -> None:
     assert wires.islands[place(2).peer].seeking.places(ANA) == places
     # It stays so when it begins anew, as after a change of networks.
     hidden.begin(NOWHERE, KnownPeers((relay.peer,), (relay.peer,)), wires.now_us)
+    wires.shelves[1].feeds = [holding(ANA, 8, ours=True)]
     wires.go_on(150)
-    assert wires.islands[place(2).peer].seeking.places(ANA) == places
+    late = wires.add(4, 3)
+    wires.shelves[4].feeds = [holding(ANA, 0)]
+    wires.go_on(60)
+    assert late.seeking.places(ANA)[relayed(relay, b"a handle")] == ResourceParameters(8, 255)
 
 
 def test_a_holder_that_can_be_reached_is_called_before_one_behind_a_relay() -> None:

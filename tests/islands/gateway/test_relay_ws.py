@@ -14,11 +14,12 @@ from websockets.typing import Subprotocol
 from tests.certificates import Authority
 from tests.daemon.processes import PATIENCE_S
 from tests.islands.gateway.test_feed_sync_ws import Bench
-from tests.islands.gateway.test_links import BOB, Clock, Post, circle
+from tests.islands.gateway.test_links import ANA, BOB, Clock, Post, circle, posts
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.feed_sync_ws import PATH, SUBPROTOCOL, FeedSyncConnection
 from tinyssb_node.islands.gateway.links import TrustedGateways
+from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.gateway.relay_ws import (
     RELAY_PATH,
     RELAY_SUBPROTOCOL,
@@ -27,7 +28,8 @@ from tinyssb_node.islands.gateway.relay_ws import (
     call_by_relay,
     dial_relay,
 )
-from tinyssb_node.islands.locator.addresses import ContactAddress
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, relayed
+from tinyssb_node.islands.locator.packets import LocatorPing, serialize
 from tinyssb_node.islands.relay import limits as relay_limits
 from tinyssb_node.islands.relay.messages import RelayAccept, RelayCall, RelayEnd, serialize_relay
 
@@ -105,6 +107,42 @@ async def test_two_that_cannot_be_reached_sync_by_a_relay() -> None:
         assert here.told == relay.told == hidden.told == []
         # It is no connection of the relay's own: the relay itself can still be called.
         assert relay.connected == 0
+
+
+def exchange(*posts: Post) -> None:
+    """Let the locators of *posts* hear each other's datagrams."""
+    for post in posts:
+        post.island.wake(post.clock())
+    while any(post.sent for post in posts):
+        for post in posts:
+            while post.sent:
+                to, datagram = post.sent.pop()
+                for other in posts:
+                    if other.place.peer == to:
+                        other.island.receive(datagram, post.place.peer, post.clock())
+
+
+async def test_a_gateway_that_nobody_reaches_is_called_by_a_relay_and_may_call_it() -> None:
+    async with posts([ANA], [], [BOB]) as (here, relay, other):
+        here.bench.gateway.write("bob", b"1")
+        here.island.begin(here.place, KnownPeers((), (relay.place.peer,)), here.clock())
+        here.clock.now_us += limits.REACHED_WAIT_US
+        exchange(here, relay)
+        await here.until(lambda: bool(here.links.relays(DEFAULT_NETWORK)))
+        (text,) = here.links.relays(DEFAULT_NETWORK)
+        _, handle = text.split("/")
+        other.learns(BOB, relayed(relay.place, bytes.fromhex(handle)), 1)
+        await other.until(lambda: len(other.bench.gateway.packets(BOB)) == 1)
+        (row,) = here.links.rows(here.clock())
+        assert (row.relayed, row.called, row.given) == (True, False, 1)
+        # The connection comes from the relay's address, and is not the relay's own.
+        here.learns(ANA, relay.place, 1)
+        assert here.links.room == limits.CALLS_MAX - 1
+        # Once somebody reaches it by its own address, it needs no relay.
+        stranger = Peer(node_of("127.0.2.9"), relay.place.message)
+        ping = serialize(LocatorPing(stranger, b"cookie"), here.island.group)
+        here.island.receive(ping, stranger, here.clock())
+        await here.until(lambda: not here.links.relays(DEFAULT_NETWORK))
 
 
 async def test_with_tls_only_a_circle_is_relayed(tmp_path: Path) -> None:
