@@ -77,6 +77,18 @@ def test_its_own_word_is_better_than_our_belief(neighbour: Neighbour) -> None:
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 7)]
 
 
+@pytest.mark.parametrize(("name", "following"), [(b"it", 7), (b"", 5)])
+def test_only_a_neighbour_with_a_name_keeps_what_came_behind_a_gap(name: bytes, following: int) -> None:
+    neighbour = Neighbour(name)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
+    for seq in (3, 4, 5, 6):
+        neighbour.heard(ONE, seq, 10)
+    neighbour.record_want(lacking({ONE: 4}), 1.0, 20)
+    assert list(neighbour.lacks(up_to(9), 9)) == [(ONE, 4)]
+    neighbour.heard(ONE, 4, 30)
+    assert list(neighbour.lacks(up_to(9), 9)) == [(ONE, following)]
+
+
 def test_what_it_wants_no_more_it_lacks_no_more(neighbour: Neighbour) -> None:
     neighbour.record_want(lacking({ONE: 3, TWO: 1}), 1.0, 0)
     neighbour.record_want(lacking({}, ONE), 1.0, 10)

@@ -259,6 +259,24 @@ def test_halves_of_a_set_come_together() -> None:
     assert run_scenario(halves).converged
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_board_gets_a_long_feed_from_a_node_sooner_than_from_a_board(seed: int) -> None:
+    """It drops what comes behind a gap, so all of that is given again: a lost packet costs one reply, not the feed."""
+    options = SimulationOptions(
+        seed=seed,
+        nodes=2,
+        boards=("n1",),
+        dialect=Dialect.DEPLOYED,
+        acquainted=True,
+        traffic=(BacklogTraffic(nodes=("n0",), entries=300, size=24),),
+    )
+    ours, theirs = run_scenario(options), run_scenario(replace(options, boards=("n0-n1",)))
+    assert ours.converged
+    assert theirs.converged
+    assert ours.time_us < 0.75 * theirs.time_us
+    assert ours.packets[PacketKind.ENTRY] < 400
+
+
 def test_no_law_ends_a_run_of_boards() -> None:
     lawless = SimulationOptions(
         nodes=2,

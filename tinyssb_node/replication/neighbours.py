@@ -80,10 +80,19 @@ class Neighbour:
                 self._lacking[feed] = lacking[feed]
             else:
                 self._lacking.pop(feed, None)
-            marks = self._marks.get(feed)
-            if marks:
-                for heard in [each for each in marks if each <= seq]:
-                    del marks[heard]
+            self._forget_marks(feed, seq)
+
+    def _forget_marks(self, feed: FeedId, seq: int) -> None:
+        """Forget what it may have received of a feed from the first entry that it lacks on. A node without a name is a
+        deployed one: it dropped all that came behind that entry."""
+        marks = self._marks.get(feed)
+        if not marks:
+            return
+        if not self.speaker:
+            del self._marks[feed]
+            return
+        for heard in [each for each in marks if each <= seq]:
+            del marks[heard]
 
     def _compare(self, feed: FeedId, seq: int, lacking: int) -> None:
         said, now = self._said.get(feed), (seq, -lacking)
