@@ -13,7 +13,15 @@ from tinyssb_node import limits
 from tinyssb_node.codec.packets import Claim, Novelty, parse_claim
 from tinyssb_node.errors import ImpossibleClaimError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.replication.claim import agrees, claim_of, covers, named_feeds, reconciling_claims
+from tinyssb_node.replication.claim import (
+    agrees,
+    claim_of,
+    claims_naming,
+    covers,
+    missing_feeds,
+    named_feeds,
+    reconciling_claims,
+)
 from tinyssb_node.replication.goset import Goset
 
 FEEDS = sorted(feed_of(number) for number in range(12))
@@ -28,6 +36,30 @@ def test_claims_are_those_of_other_programs(number: int) -> None:
         assert claim_of(goset.feeds[region["lo"] : region["hi"] + 1]) == claim
         assert agrees(goset, claim)
         assert covers(goset, claim) == (region["lo"] == 0 and region["hi"] == len(goset) - 1)
+
+
+@given(st.sets(st.integers(1, 10), min_size=1, max_size=4))
+def test_a_claim_shows_which_few_ids_are_missing(places: set[int]) -> None:
+    goset, missing = Goset(FEEDS), tuple(FEEDS[place] for place in sorted(places))
+    claim = claim_of([feed for feed in FEEDS if feed not in missing])
+    assert missing_feeds(goset, claim) == missing
+    assert {feed for each in claims_naming(goset, missing) for feed in (each.low, each.high)} == set(missing)
+    assert all(agrees(goset, each) for each in claims_naming(goset, missing))
+
+
+def test_a_claim_does_not_show_missing_ids_beside_others_or_too_many() -> None:
+    goset = Goset(FEEDS)
+    assert missing_feeds(goset, claim_of(FEEDS)) == ()
+    assert missing_feeds(goset, claim_of([FEEDS[0], *FEEDS[6:]])) == ()
+    assert missing_feeds(Goset(FEEDS[:6] + FEEDS[7:]), claim_of([FEEDS[0], *FEEDS[3:]])) == ()
+    assert missing_feeds(Goset(), claim_of(FEEDS)) == ()
+
+
+def test_so_many_ids_are_not_tried() -> None:
+    feeds = sorted(feed_of(number) for number in range(limits.SET_MAX))
+    lacking_one = claim_of([*feeds[:100], *feeds[101:]])
+    assert missing_feeds(Goset(feeds), lacking_one) == (feeds[100],)
+    assert missing_feeds(Goset(feeds), claim_of([*feeds[:100], *feeds[102:]])) == ()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -317,8 +317,16 @@ def test_what_lies_beyond_a_claim_is_told_by_one_of_the_whole_set() -> None:
     goset = Goset(FEEDS[:12])
     assert answer_classic(goset, claim_of(FEEDS[2:9]), can_learn=True) == [claim_of(FEEDS[:12])]
     assert answer_classic(goset, claim_of([FEEDS[2], FEEDS[4]]), can_learn=True) == [
-        claim_of(FEEDS[:12]),
         claim_of([FEEDS[3]]),
+        claim_of(FEEDS[:12]),
+    ]
+
+
+def test_a_few_ids_that_a_claim_lacks_are_named_at_once() -> None:
+    lacking = [feed for place, feed in enumerate(FEEDS[:12]) if place not in {3, 6, 7}]
+    assert answer_classic(Goset(FEEDS[:12]), claim_of(lacking), can_learn=True) == [
+        claim_of(FEEDS[3:7]),
+        claim_of([FEEDS[7]]),
     ]
 
 

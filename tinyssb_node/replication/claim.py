@@ -5,12 +5,17 @@ compares the rest, and answers with claims of smaller regions, until every diffe
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import combinations
+from math import comb
+from operator import xor
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import Claim, Novelty
 from tinyssb_node.errors import ImpossibleClaimError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.goset import Goset, xor_of
+from tinyssb_node.replication.limits import MISSING_MAX, MISSING_TRIED_MAX
 
 
 def claim_of(feeds: Sequence[FeedId]) -> Claim:
@@ -78,6 +83,27 @@ def reconciling_claims(
         else:
             said.extend([claim_of(between[:half]), claim_of(between[half:])])
     return said
+
+
+def missing_feeds(goset: Goset, claim: Claim) -> tuple[FeedId, ...]:
+    """Return our ids in the region of *claim* that the claimant lacks, in order: those whose XOR is the difference.
+    None if it also has some that we lack, if more than a few are missing, or if too many sets of ids would have to be
+    tried."""
+    held = goset.region(claim.low, claim.high)
+    count = len(held) - claim.count
+    if not 1 <= count <= MISSING_MAX or comb(len(held), count) > MISSING_TRIED_MAX:
+        return ()
+    difference = int.from_bytes(xor_of((claim.xor, *held)))
+    numbers = [int.from_bytes(feed) for feed in held]
+    for places in combinations(range(len(held)), count):
+        if reduce(xor, (numbers[place] for place in places)) == difference:
+            return tuple(held[place] for place in places)
+    return ()
+
+
+def claims_naming(goset: Goset, feeds: Sequence[FeedId]) -> list[Claim]:
+    """Return claims whose bounds are *feeds*, ids of ours in order: two in each."""
+    return [claim_of(goset.region(feeds[n], feeds[n : n + 2][-1])) for n in range(0, len(feeds), 2)]
 
 
 def near_full_claims(goset: Goset, claim: Claim) -> list[Claim]:

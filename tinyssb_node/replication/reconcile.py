@@ -261,15 +261,17 @@ def answer_classic(goset: Goset, said: Claim | Novelty, *, can_learn: bool) -> l
     """Return the answer to a peer that knows CLAIM and NOVELTY only, and sent *said*, whose ids are in our set by now.
 
     Nodes that know SKETCH never begin with a CLAIM and never send a NOVELTY. So peers need not be distinguished: each
-    is answered in the form in which it began. A claim, of its whole set or of a region, names nothing beyond its
-    bounds. It learns our ids there from a claim of our whole set, which comes first and need not be repeated often.
+    is answered in the form in which it began. If it lacks a few of our ids, and has no others, they are named at once.
+    A claim, of its whole set or of a region, names nothing beyond its bounds. It learns our ids there from a claim of
+    our whole set, which comes last: boards answer their own question about one region before any other, and airtime
+    for claims is limited.
     """
     claim = claims.claim_of([said.feed]) if isinstance(said, Novelty) else said
-    answer = [] if claims.covers(goset, claim) or not len(goset) else [claims.claim_of(goset.feeds)]
-    if isinstance(said, Novelty) or claims.agrees(goset, claim):
-        return answer
-    for repair in claims.reconciling_claims(goset, claim, can_learn=can_learn):
-        repair_claim = claims.claim_of([repair.feed]) if isinstance(repair, Novelty) else repair
-        if repair_claim not in answer:
-            answer.append(repair_claim)
-    return answer
+    answer: list[Claim] = []
+    if not (isinstance(said, Novelty) or claims.agrees(goset, claim)):
+        answer += claims.claims_naming(goset, claims.missing_feeds(goset, claim))
+        for each in () if answer else claims.reconciling_claims(goset, claim, can_learn=can_learn):
+            answer.append(claims.claim_of([each.feed]) if isinstance(each, Novelty) else each)
+    if len(goset) and not claims.covers(goset, claim):
+        answer.append(claims.claim_of(goset.feeds))
+    return list(dict.fromkeys(answer))
