@@ -101,7 +101,7 @@ SET_FACES: Final = 4
 MISSING_MAX: Final = 4
 """Ids that are named at once in answer to a claim: two claims name them, as many as halve a region."""
 MISSING_TRIED_MAX: Final = 4_096
-"""Sets of ids that are tried to find those: 4 ms on a PC, two ids of 90, three of 29, four of 18."""
+"""Sets of ids that are tried to find those: 12 ms on a PC, two ids of 90, three of 29, four of 18."""
 
 # --- Room on the disk (decision 0063)
 
