@@ -88,16 +88,17 @@ def reconciling_claims(
 def missing_feeds(goset: Goset, claim: Claim) -> tuple[FeedId, ...]:
     """Return our ids in the region of *claim* that the claimant lacks, in order: those whose XOR is the difference.
     None if it also has some that we lack, if more than a few are missing, or if too many sets of ids would have to be
-    tried."""
+    tried: of each, the last id follows from the others."""
     held = goset.region(claim.low, claim.high)
     count = len(held) - claim.count
-    if not 1 <= count <= MISSING_MAX or comb(len(held), count) > MISSING_TRIED_MAX:
+    if not 1 <= count <= MISSING_MAX or comb(len(held), count - 1) > MISSING_TRIED_MAX:
         return ()
     difference = int.from_bytes(xor_of((claim.xor, *held)))
-    numbers = [int.from_bytes(feed) for feed in held]
-    for places in combinations(range(len(held)), count):
-        if reduce(xor, (numbers[place] for place in places)) == difference:
-            return tuple(held[place] for place in places)
+    ours = {int.from_bytes(feed): feed for feed in held}
+    for chosen in combinations(ours, count - 1):
+        last = reduce(xor, chosen, difference)
+        if last in ours and last not in chosen:
+            return tuple(sorted(ours[each] for each in (*chosen, last)))
     return ()
 
 

@@ -100,8 +100,9 @@ SET_FACES: Final = 4
 
 MISSING_MAX: Final = 4
 """Ids that are named at once in answer to a claim: two claims name them, as many as halve a region."""
-MISSING_TRIED_MAX: Final = 4_096
-"""Sets of ids that are tried to find those: 12 ms on a PC, two ids of 90, three of 29, four of 18."""
+MISSING_TRIED_MAX: Final = 512
+"""Sets of all but one of them that are tried to find those: two of any number of ids, three of 32, four of 15. A claim
+comes as often as a radio receives, and a small Pi is slow."""
 
 # --- Room on the disk (decision 0063)
 
