@@ -263,15 +263,14 @@ def answer_classic(goset: Goset, said: Claim | Novelty, *, can_learn: bool) -> l
     Nodes that know SKETCH never begin with a CLAIM and never send a NOVELTY. So peers need not be distinguished: each
     is answered in the form in which it began. If it lacks a few of our ids, and has no others, they are named at once.
     A claim, of its whole set or of a region, names nothing beyond its bounds. It learns our ids there from a claim of
-    our whole set, which comes last: boards answer their own question about one region before any other, and airtime
-    for claims is limited.
+    our whole set, which comes first and need not be repeated often.
     """
     claim = claims.claim_of([said.feed]) if isinstance(said, Novelty) else said
-    answer: list[Claim] = []
-    if not (isinstance(said, Novelty) or claims.agrees(goset, claim)):
-        answer += claims.claims_naming(goset, claims.missing_feeds(goset, claim))
-        for each in () if answer else claims.reconciling_claims(goset, claim, can_learn=can_learn):
-            answer.append(claims.claim_of([each.feed]) if isinstance(each, Novelty) else each)
-    if len(goset) and not claims.covers(goset, claim):
-        answer.append(claims.claim_of(goset.feeds))
+    answer = [] if claims.covers(goset, claim) or not len(goset) else [claims.claim_of(goset.feeds)]
+    if isinstance(said, Novelty) or claims.agrees(goset, claim):
+        return answer
+    named = claims.claims_naming(goset, claims.missing_feeds(goset, claim))
+    for each in () if named else claims.reconciling_claims(goset, claim, can_learn=can_learn):
+        named.append(claims.claim_of([each.feed]) if isinstance(each, Novelty) else each)
+    answer += named
     return list(dict.fromkeys(answer))
