@@ -85,7 +85,7 @@ class WsService:
     """Those of one address; None: as many as there are places."""
 
 
-class _ShortReads(asyncio.BufferedProtocol):
+class _ShortReads(Connection, asyncio.BufferedProtocol):
     """Reads few bytes at a time. asyncio takes up to 256 KiB, and the library makes thousands of short messages of them
     at once, however few are to be read ahead."""
 
@@ -100,10 +100,6 @@ class _ShortReads(asyncio.BufferedProtocol):
         """Pass on what was read."""
         room, self._room = self._room, memoryview(b"")
         self.data_received(bytes(room[:nbytes]))
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes, as a protocol without buffers does."""
-        raise NotImplementedError
 
 
 class _ShortServerReads(ServerConnection, _ShortReads): ...
