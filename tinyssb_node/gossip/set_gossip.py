@@ -449,7 +449,7 @@ class SetGossip:
         repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
         if not agrees:
             said = claims.reconciling_claims(goset, claim, can_learn=can_learn, helping=not names)
-            repairs += [claims.claim_of([each.feed]) if isinstance(each, Novelty) else each for each in said]
+            repairs += map(claims.as_claim, said)
             if can_learn and self._unanswered(queue, claim):
                 repairs += claims.near_full_claims(goset, claim)
         if repairs:

@@ -51,6 +51,11 @@ def agrees(goset: Goset, claim: Claim) -> bool:
     return len(held) == claim.count and xor_of(held) == claim.xor
 
 
+def as_claim(said: Claim | Novelty) -> Claim:
+    """Return *said* as a claim: an id that is named is a set of one."""
+    return claim_of([said.feed]) if isinstance(said, Novelty) else said
+
+
 def covers(goset: Goset, claim: Claim) -> bool:
     """Return True if *claim* is about at least our whole set."""
     return len(goset) > 0 and claim.low <= goset[0] and claim.high >= goset[len(goset) - 1]
@@ -87,7 +92,7 @@ def reconciling_claims(
 
 def missing_feeds(goset: Goset, claim: Claim) -> tuple[FeedId, ...]:
     """Return our ids in the region of *claim* that the claimant lacks, in order: those whose XOR is the difference.
-    None if it also has some that we lack, if more than a few are missing, or if too many sets of ids would have to be
+    Empty if it also has some that we lack, if more than a few are missing, or if too many sets of ids would have to be
     tried: of each, the last id follows from the others."""
     held = goset.region(claim.low, claim.high)
     count = len(held) - claim.count

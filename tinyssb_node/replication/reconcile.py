@@ -265,12 +265,10 @@ def answer_classic(goset: Goset, said: Claim | Novelty, *, can_learn: bool) -> l
     A claim, of its whole set or of a region, names nothing beyond its bounds. It learns our ids there from a claim of
     our whole set, which comes first and need not be repeated often.
     """
-    claim = claims.claim_of([said.feed]) if isinstance(said, Novelty) else said
+    claim = claims.as_claim(said)
     answer = [] if claims.covers(goset, claim) or not len(goset) else [claims.claim_of(goset.feeds)]
     if isinstance(said, Novelty) or claims.agrees(goset, claim):
         return answer
     named = claims.claims_naming(goset, claims.missing_feeds(goset, claim))
-    for each in () if named else claims.reconciling_claims(goset, claim, can_learn=can_learn):
-        named.append(claims.claim_of([each.feed]) if isinstance(each, Novelty) else each)
-    answer += named
+    answer += named or map(claims.as_claim, claims.reconciling_claims(goset, claim, can_learn=can_learn))
     return list(dict.fromkeys(answer))
