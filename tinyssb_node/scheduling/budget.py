@@ -177,21 +177,23 @@ class AirBudget:
 
         given_us = within(limits.AIR_GIVEN_PERMILLE, content_us)
         others_us = within(limits.AIR_OTHERS_PERMILLE, limit_us)
-        # The uses that a share limits, those that it counts, and its airtime. What strangers can cause counts relayed
+        # The uses that a share limits, those that it counts, and its ledger. What strangers can cause counts relayed
         # entries, too: what is left for them, and for ours, has to be there in the middle of the hour as well.
+        self._advert = Ledger(part(limits.AIR_ADVERT_PERMILLE, limit_us), window_us)
+        self._asked = Ledger(within(limits.AIR_ASKED_PERMILLE, others_us), window_us)
+        self._content = Ledger(content_us, window_us)
+        self._whole = Ledger(limit_us, window_us)
         shares = (
-            ((AirUse.ADVERT,), (AirUse.ADVERT,), part(limits.AIR_ADVERT_PERMILLE, limit_us)),
-            ((AirUse.REPLY,), _GIVEN, within(limits.AIR_REPLY_PERMILLE, given_us)),
-            (_GIVEN, _GIVEN, given_us),
-            (_ASKED, _FOR_OTHERS, within(limits.AIR_ASKED_PERMILLE, others_us)),
-            (_FOR_OTHERS, _FOR_OTHERS, others_us),
-            (_CONTENT, _CONTENT, content_us),
-            (tuple(AirUse), tuple(AirUse), limit_us),
+            ((AirUse.ADVERT,), (AirUse.ADVERT,), self._advert),
+            ((AirUse.REPLY,), _GIVEN, Ledger(within(limits.AIR_REPLY_PERMILLE, given_us), window_us)),
+            (_GIVEN, _GIVEN, Ledger(given_us, window_us)),
+            (_ASKED, _FOR_OTHERS, self._asked),
+            (_FOR_OTHERS, _FOR_OTHERS, Ledger(others_us, window_us)),
+            (_CONTENT, _CONTENT, self._content),
+            (tuple(AirUse), tuple(AirUse), self._whole),
         )
-        ledgers = [(limited, counted, Ledger(most_us, window_us)) for limited, counted, most_us in shares]
-        self._limiting = {use: tuple(each for uses, _, each in ledgers if use in uses) for use in AirUse}
-        self._ledgers = {use: tuple(each for _, uses, each in ledgers if use in uses) for use in AirUse}
-        self._advert, self._asked, self._content, self._whole = (ledgers[at][-1] for at in (0, 3, -2, -1))
+        self._limiting = {use: tuple(each for uses, _, each in shares if use in uses) for use in AirUse}
+        self._ledgers = {use: tuple(each for _, uses, each in shares if use in uses) for use in AirUse}
         for number, charge in sorted(self._rows.items(), key=lambda row: row[1].ended_us or 0):
             for ledger in self._ledgers_of(number, charge):
                 ledger.hold(charge.airtime_us)
