@@ -172,7 +172,7 @@ class GatewayLinks:
 
     async def _dial(self, relay: ContactAddress) -> ClientConnection:
         """Connect to a relay, which may be our own. Raises CallFailedError."""
-        context = None if self._circle is None else self._circle.calling.current()
+        context = self._calling()
         if any(relay.node == island.address for island in self._islands.values()):
             return await dial_relay(relay, context, host=self._local or "127.0.0.1")
         return await dial_relay(relay, context, local=self._from(relay))
@@ -287,9 +287,13 @@ class GatewayLinks:
         if split_relayed(place.node)[1]:
             connection = await call_by_relay(self._dial, place, island.group)
             return FeedSyncConnection(connection, [side], caller=True, relayed=True)
-        scheme, context = ("ws", None) if self._circle is None else ("wss", self._circle.calling.current())
-        url = f"{scheme}://{text_of(place.node, place.connection)}{PATH}"
+        context = self._calling()
+        url = f"{'ws' if context is None else 'wss'}://{text_of(place.node, place.connection)}{PATH}"
         return await open_link(url, side, context, local=self._from(place))
+
+    def _calling(self) -> ssl.SSLContext | None:
+        """Return the TLS settings with which we call, as the files are now; None for no TLS."""
+        return None if self._circle is None else self._circle.calling.current()
 
     def _from(self, place: ContactAddress) -> str | None:
         """Return our address to call *place* from, if it is of the same family."""

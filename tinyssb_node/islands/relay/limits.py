@@ -2,10 +2,12 @@
 
 from typing import Final
 
-GROUP_SIZE: Final = 8
-"""Bytes of a group identifier, as in the locator."""
-HANDLE_SIZE: Final = 8
-"""Bytes of a handle, as in the locator: a truncated BLAKE2b of the node's secret, so nobody else registers as it."""
+from tinyssb_node.islands.locator import limits as locator_limits
+
+GROUP_SIZE: Final = locator_limits.GROUP_SIZE
+"""Bytes of a group identifier."""
+HANDLE_SIZE: Final = locator_limits.RELAY_HANDLE_SIZE
+"""Bytes of a handle: a truncated BLAKE2b of the node's secret, so nobody else registers as it."""
 SECRET_SIZE: Final = 16
 """Bytes of the secret that a handle is made from."""
 TICKET_SIZE: Final = 8

@@ -80,12 +80,16 @@ class RelayJoined:
 RelayRequest: TypeAlias = RelayRegister | RelayCall | RelayAccept
 RelayReply: TypeAlias = RelayRegistered | RelayCalled | RelayJoined
 
-_REGISTER: Final = 0x01
-_CALL: Final = 0x02
-_ACCEPT: Final = 0x03
-_REGISTERED: Final = 0x11
-_CALLED: Final = 0x12
-_JOINED: Final = 0x13
+
+class _Kind:
+    """First bytes of messages."""
+
+    REGISTER: Final = b"\x01"
+    CALL: Final = b"\x02"
+    ACCEPT: Final = b"\x03"
+    REGISTERED: Final = b"\x11"
+    CALLED: Final = b"\x12"
+    JOINED: Final = b"\x13"
 
 
 def handle_of(secret: bytes) -> bytes:
@@ -97,28 +101,28 @@ def serialize_relay(message: RelayRequest | RelayReply) -> bytes:
     """Serialize a message."""
     match message:
         case RelayRegister(group, secret):
-            return bytes((_REGISTER,)) + group + secret
+            return _Kind.REGISTER + group + secret
         case RelayCall(group, handle):
-            return bytes((_CALL,)) + group + handle
+            return _Kind.CALL + group + handle
         case RelayAccept(ticket):
-            return bytes((_ACCEPT,)) + ticket
+            return _Kind.ACCEPT + ticket
         case RelayRegistered(handle):
-            return bytes((_REGISTERED,)) + handle
+            return _Kind.REGISTERED + handle
         case RelayCalled(ticket):
-            return bytes((_CALLED,)) + ticket
+            return _Kind.CALLED + ticket
         case RelayJoined():
-            return bytes((_JOINED,))
+            return _Kind.JOINED
 
 
 def parse_relay_request(data: bytes) -> RelayRequest:
     """Parse a message to a relay. Bytes after its end are ignored. Raises RelayMessageError."""
     group, rest = data[1 : 1 + limits.GROUP_SIZE], data[1 + limits.GROUP_SIZE :]
     match data[:1]:
-        case b"\x01" if len(rest) >= limits.SECRET_SIZE:
+        case _Kind.REGISTER if len(rest) >= limits.SECRET_SIZE:
             return RelayRegister(group, rest[: limits.SECRET_SIZE])
-        case b"\x02" if len(rest) >= limits.HANDLE_SIZE:
+        case _Kind.CALL if len(rest) >= limits.HANDLE_SIZE:
             return RelayCall(group, rest[: limits.HANDLE_SIZE])
-        case b"\x03" if len(data) > limits.TICKET_SIZE:
+        case _Kind.ACCEPT if len(data) > limits.TICKET_SIZE:
             return RelayAccept(data[1 : 1 + limits.TICKET_SIZE])
     raise RelayMessageError(
         f"a relay gets no message that begins with {data[:1].hex()!r} and has {len(data)} bytes"
@@ -128,11 +132,11 @@ def parse_relay_request(data: bytes) -> RelayRequest:
 def parse_relay_reply(data: bytes) -> RelayReply:
     """Parse a message of a relay. Bytes after its end are ignored. Raises RelayMessageError."""
     match data[:1]:
-        case b"\x11" if len(data) > limits.HANDLE_SIZE:
+        case _Kind.REGISTERED if len(data) > limits.HANDLE_SIZE:
             return RelayRegistered(data[1 : 1 + limits.HANDLE_SIZE])
-        case b"\x12" if len(data) > limits.TICKET_SIZE:
+        case _Kind.CALLED if len(data) > limits.TICKET_SIZE:
             return RelayCalled(data[1 : 1 + limits.TICKET_SIZE])
-        case b"\x13":
+        case _Kind.JOINED:
             return RelayJoined()
     raise RelayMessageError(
         f"a relay sends no message that begins with {data[:1].hex()!r} and has {len(data)} bytes"
