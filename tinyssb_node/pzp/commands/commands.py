@@ -396,14 +396,8 @@ def feed(arguments: argparse.Namespace) -> int:
     """Show the messages of a feed."""
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_lines, message_row
-        from tinyssb_node.pzp.database.revocations import Revocations
 
-        revocations = Revocations(pzp.database)
-        tangle = pzp.database.tangle(pzp.root(arguments.feed))
-        depths = {id_: tangle.depth(id_) or 0 for id_ in tangle.topological()[-arguments.last :]}
-        found = [(depth, pzp.database.record(id_)) for id_, depth in depths.items()]
-        records = [(depth, record) for depth, record in found if record is not None]
-        revoked = {record.id for _, record in records if revocations.is_revoked(record)}
+        records, revoked = pzp.last_messages(pzp.root(arguments.feed), arguments.last)
     if arguments.json:
         for depth, record in records:
             print(json.dumps(message_row(record, depth, revoked=record.id in revoked)))

@@ -48,13 +48,6 @@ def _lines(pzp: PzpSession) -> list[str]:
 
 def _feed_lines(pzp: PzpSession, feed: str) -> list[str]:
     from tinyssb_node.pzp.commands.lines import message_lines
-    from tinyssb_node.pzp.database.revocations import Revocations
 
-    revocations = Revocations(pzp.database)
-    tangle = pzp.database.tangle(feed)
-    found = [
-        (tangle.depth(id_) or 0, pzp.database.record(id_)) for id_ in tangle.topological()[-_MESSAGES_MAX:]
-    ]
-    records = [(depth, record) for depth, record in found if record is not None]
-    revoked = {record.id for _, record in records if revocations.is_revoked(record)}
+    records, revoked = pzp.last_messages(feed, _MESSAGES_MAX)
     return [f"  {line}" for line in message_lines(records, revoked, short=True).split("\n")]

@@ -174,6 +174,16 @@ class PzpSession:
             )
         return ours[0]
 
+    def last_messages(self, feed: str, count: int) -> tuple[list[tuple[int, PzpRecord]], set[str]]:
+        """The last messages of a feed that are here, at most *count*, with their depths; and the ids of those that are
+        revoked."""
+        from tinyssb_node.pzp.database.revocations import Revocations
+
+        revocations, tangle = Revocations(self.database), self.database.tangle(feed)
+        found = [(tangle.depth(id_) or 0, self.database.record(id_)) for id_ in tangle.topological()[-count:]]
+        records = [(depth, record) for depth, record in found if record is not None]
+        return records, {record.id for _, record in records if revocations.is_revoked(record)}
+
     def feeds(self) -> list[tuple[TangleSummary, PzpRecord]]:
         """The feeds that are here, with their roots."""
         found = []

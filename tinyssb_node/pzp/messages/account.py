@@ -5,7 +5,7 @@ order the messages came. A removal wins over what it is concurrent with (strong 
 the removed key cannot stay by adding itself, or another key, at the same time.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -106,30 +106,28 @@ class _History:
     def keys(self) -> dict[str, AbstractSet[str]]:
         """The keys that stand after all of the messages, with their powers."""
         removals = self._removals()
-        adds: dict[str, int] = {}
         standing: dict[str, AbstractSet[str]] = {}
-        for number, message in enumerate(self.order):
-            change = self.changes.get(message)
-            if change is None or change.removes or not self._counts(number, change, removals, adds):
-                continue
-            adds[change.key] = adds.get(change.key, 0) | 1 << number
-            if change.signs and not removals.get(change.key, 0) & ~self.before[number]:
+        for number, change, counts in self._adding(removals):
+            if counts and change.signs and not removals.get(change.key, 0) & ~self.before[number]:
                 standing[change.key] = standing.get(change.key, frozenset()) | change.powers
         return standing
 
     def void(self) -> frozenset[str]:
         """The messages that add a key and do not count."""
-        removals, adds = self._removals(), dict[str, int]()
-        void: set[str] = set()
+        adding = self._adding(self._removals())
+        return frozenset(self.order[number] for number, _, counts in adding if not counts)
+
+    def _adding(self, removals: Mapping[str, int]) -> Iterator[tuple[int, KeyChange, bool]]:
+        """Yield the messages that add a key, and whether they count."""
+        adds: dict[str, int] = {}
         for number, message in enumerate(self.order):
             change = self.changes.get(message)
             if change is None or change.removes:
                 continue
-            if self._counts(number, change, removals, adds):
+            counts = self._counts(number, change, removals, adds)
+            if counts:
                 adds[change.key] = adds.get(change.key, 0) | 1 << number
-            else:
-                void.add(message)
-        return frozenset(void)
+            yield number, change, counts
 
     def _removals(self) -> dict[str, int]:
         """The messages that remove each key."""
@@ -140,7 +138,9 @@ class _History:
                 removals[change.key] = removals.get(change.key, 0) | 1 << number
         return removals
 
-    def _counts(self, number: int, change: KeyChange, removals: dict[str, int], adds: dict[str, int]) -> bool:
+    def _counts(
+        self, number: int, change: KeyChange, removals: Mapping[str, int], adds: Mapping[str, int]
+    ) -> bool:
         """Return True unless the author of an added key was removed at the same time, or was added by such a one."""
         if not self.before[number]:
             return True  # the root
