@@ -1,5 +1,6 @@
 """Types of columns, and what several modules do with them."""
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -39,6 +40,15 @@ def runs(starts: Bools) -> tuple[Ints, Ints]:
     """Return where each run begins, and how many rows it has."""
     begin = np.flatnonzero(starts)
     return begin, np.diff(begin, append=len(starts))
+
+
+def boot_runs(nodes: pa.Array, boots: Ints) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the runs of rows of one boot: node, boot, the first row, and the one behind the last."""
+    known = nodes.dictionary_encode()
+    begins, counts = runs(run_starts(known.indices.to_numpy(), boots))
+    names = known.take(pa.array(begins)).to_pylist()
+    for name, begin, count in zip(names, begins.tolist(), counts.tolist(), strict=True):
+        yield name, int(boots[begin]), begin, begin + count
 
 
 def count_up(counts: Ints) -> Ints:

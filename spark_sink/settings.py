@@ -35,6 +35,28 @@ class StreamSettings(Protocol):
         ...
 
 
+def check_logs(place: str) -> None:
+    """Raises NoLogsFolderError if *place* is no folder; what lies elsewhere is found out later."""
+    if "://" not in place and not Path(place).is_dir():
+        raise NoLogsFolderError(place)
+
+
+def check_least(*options: tuple[str, float, float]) -> None:
+    """Check option names with their values and the least ones. Raises OptionError."""
+    for option, value, least in options:
+        if not value >= least:
+            raise OptionError(option, str(value), f"{least} or more")
+
+
+def check_spark(*, bytes_per_batch: int, threads: int, memory_mb: int) -> None:
+    """Check the options of every stream. Raises OptionError."""
+    check_least(
+        ("--batch-bytes", bytes_per_batch, 1),
+        ("--threads", threads, 1),
+        ("--memory-mb", memory_mb, 512),  # Spark itself refuses less than 450 MiB
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A job: from which logs into which database."""
@@ -61,18 +83,11 @@ class Settings:
 
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
-        if "://" not in self.logs and not Path(self.logs).is_dir():
-            raise NoLogsFolderError(self.logs)
+        check_logs(self.logs)
         if not is_address(self.database) and not Path(self.database).absolute().parent.is_dir():
             raise OptionError("--db", self.database, "a file in a folder that exists, or a postgresql:// URL")
-        for option, value, least in (
-            ("--keep-days", self.keep_days, 1),
-            ("--batch-bytes", self.bytes_per_batch, 1),
-            ("--threads", self.threads, 1),
-            ("--memory-mb", self.memory_mb, 512),  # Spark itself refuses less than 450 MiB
-        ):
-            if value < least:
-                raise OptionError(option, str(value), f"{least} or more")
+        check_least(("--keep-days", self.keep_days, 1))
+        check_spark(bytes_per_batch=self.bytes_per_batch, threads=self.threads, memory_mb=self.memory_mb)
 
     @property
     def is_bronze(self) -> bool:

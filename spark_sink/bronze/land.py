@@ -18,11 +18,11 @@ from spark_sink import limits, runner, session
 from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES
 from spark_sink.checkpoint import Checkpoint
-from spark_sink.errors import NoLogsFolderError, OptionError
+from spark_sink.errors import OptionError
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.segment_choice import ProbeCache, choose
 from spark_sink.segments import Segment
-from spark_sink.settings import LOCAL
+from spark_sink.settings import LOCAL, check_least, check_logs, check_spark
 from spark_sink.source import LANDED, missing_of, unpacked
 from spark_sink.stream_offset import BootProgress, StreamOffset, covers, parse_offset
 
@@ -64,21 +64,16 @@ class LandSettings:
 
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
-        if "://" not in self.logs and not Path(self.logs).is_dir():
-            raise NoLogsFolderError(self.logs)
+        check_logs(self.logs)
         if self.delete and "://" in self.logs:
             raise OptionError("--delete", self.logs, "used for logs in folders of this machine only")
         if not self.older_than_h >= 0:
             raise OptionError("--older-than", str(self.older_than_h), "a number of hours, 0 or more")
-        for option, value, least in (
+        check_least(
             ("--every", self.every_s, 1),
             ("--forget-days", 1 if self.forget_days is None else self.forget_days, 1),
-            ("--batch-bytes", self.bytes_per_batch, 1),
-            ("--threads", self.threads, 1),
-            ("--memory-mb", self.memory_mb, 512),  # Spark itself refuses less than 450 MiB
-        ):
-            if not value >= least:
-                raise OptionError(option, str(value), f"{least} or more")
+        )
+        check_spark(bytes_per_batch=self.bytes_per_batch, threads=self.threads, memory_mb=self.memory_mb)
 
     def report_path(self) -> Path:
         """Return the path for a long report of a failure."""

@@ -151,10 +151,6 @@ class BronzeFolder:
         for path in self.staging.iterdir():
             path.unlink()
 
-    def size(self) -> int:
-        """Count the bytes of all files."""
-        return sum(size for _, size in self.files())
-
     def files(self) -> Iterator[tuple[int, int]]:
         """Yield for each file when it was written (ns since 1970) and its bytes."""
         for day in self.days():

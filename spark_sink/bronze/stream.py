@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spark_sink import limits, schema
-from spark_sink.arrays import run_starts
+from spark_sink.arrays import boot_runs
 from spark_sink.bronze.footer import KEY, BronzeFileError, BronzePiece, parse_footer
 from spark_sink.bronze.manifests import BronzeFolder
-from spark_sink.bronze.writer import FILE
+from spark_sink.bronze.writer import FILE, file_name
 from spark_sink.errors import DamagedDataError
 from spark_sink.partials.records import COLUMNS
 from spark_sink.partials.reduce import reduce
@@ -84,14 +84,12 @@ def new_records(batch: pa.RecordBatch, known: KnownRecords) -> pa.RecordBatch:
     """Return the rows whose records are not *known*, and lines that are none."""
     if not known or len(batch) == 0:
         return batch
-    nodes = pc.fill_null(batch.column("node"), "").dictionary_encode()
+    nodes = pc.fill_null(batch.column("node"), "")
     boots = pc.fill_null(batch.column("boot"), -1).to_numpy()
     offsets = pc.fill_null(batch.column("offset"), -1).to_numpy()
-    starts = np.flatnonzero(run_starts(nodes.indices.to_numpy(), boots))
-    names = nodes.take(pa.array(starts)).to_pylist()
     is_new = np.ones(len(batch), np.bool_)
-    for name, begin, end in zip(names, starts, [*starts[1:], len(batch)], strict=True):
-        for low, high in known.get((name, int(boots[begin])), ()):
+    for name, boot, begin, end in boot_runs(nodes, boots):
+        for low, high in known.get((name, boot), ()):
             is_new[begin:end] &= (offsets[begin:end] < low) | (offsets[begin:end] >= high)
     return batch if is_new.all() else batch.filter(pa.array(is_new))
 
@@ -113,7 +111,7 @@ class CountedFiles:
         found: list[BronzePiece] = []
         size = newest_ns = 0
         for day, number in sorted(files):
-            path = self._bronze.root / f"day={day.isoformat()}" / f"{number:016x}.parquet"
+            path = self._bronze.root / file_name(day, number)
             state = path.stat()
             size, newest_ns = size + state.st_size, max(newest_ns, state.st_mtime_ns)
             try:

@@ -4,7 +4,7 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spark_sink import limits, segment_probe, segment_reader
-from spark_sink.arrays import Ints, run_starts
+from spark_sink.arrays import Ints, boot_runs, run_starts
 from spark_sink.bronze.footer import KEY, BronzePiece, serialize_footer
 from spark_sink.line_parser import Projection
 from spark_sink.log_files import LogFiles
@@ -23,7 +23,7 @@ from spark_sink.segments import SegmentPart
 from spark_sink.stream_offset import Tail
 
 _DAY_US: Final = 24 * 3_600_000_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = date(1970, 1, 1)
 FILE: Final = "file"
 """Column with the number of the file."""
 _SHAPE: Final = Projection([field.name for field in COLUMNS])
@@ -59,9 +59,9 @@ def write_parts(files: LogFiles, parts: Sequence[SegmentPart], staging: Path) ->
     return pa.Table.from_pylist(found, FILES)
 
 
-def day_name(day: int) -> str:
-    """Return the name of the folder of a day, counted from 1970-01-01 UTC."""
-    return f"day={(_EPOCH + timedelta(days=day)).strftime('%Y-%m-%d')}"
+def file_name(day: date, number: int) -> str:
+    """Return the place of the file *number* below the folder of a bronze."""
+    return f"day={day.isoformat()}/{number:016x}.parquet"
 
 
 def _write(staging: Path, day: int, cuts: Sequence[_Cut], rows: pa.Table) -> dict[str, object]:
@@ -84,7 +84,7 @@ def _write(staging: Path, day: int, cuts: Sequence[_Cut], rows: pa.Table) -> dic
         writer.write_table(chosen, row_group_size=65_536)
         writer.add_key_value_metadata({KEY: serialize_footer([cut.piece for cut in cuts])})
     sync(path)
-    name = f"{day_name(day)}/{path.name}"
+    name = file_name(_EPOCH + timedelta(days=day), number)
     return {"staged": str(path), "name": name, "rows": len(chosen), "bytes": path.stat().st_size}
 
 
@@ -123,12 +123,9 @@ def _parts_of(parts: Sequence[SegmentPart], rows: pa.Table) -> Ints:
     if len(records) == 0:
         return found
     table = rows.select(["node", "boot", "offset"]).take(pa.array(records))
-    nodes = table.column("node").combine_chunks().dictionary_encode()
     boots, offsets = table.column("boot").to_numpy(), table.column("offset").to_numpy()
-    starts = np.flatnonzero(run_starts(nodes.indices.to_numpy(), boots))
-    names = nodes.take(pa.array(starts)).to_pylist()
-    for name, begin, end in zip(names, starts, [*starts[1:], len(records)], strict=True):
-        firsts, numbers = places[name, int(boots[begin])]
+    for name, boot, begin, end in boot_runs(table.column("node").combine_chunks(), boots):
+        firsts, numbers = places[name, boot]
         place = np.searchsorted(firsts, offsets[begin:end], side="right") - 1
         found[records[begin:end]] = numbers[place]
     return found
