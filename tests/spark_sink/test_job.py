@@ -42,6 +42,20 @@ def read_all(spark: Any, settings: Settings) -> None:
         work.refresh.run_to_end()
 
 
+def break_batch_one(monkeypatch: pytest.MonkeyPatch, *, after_commit: bool) -> None:
+    """Let the power go when the second batch is merged, or just after."""
+
+    def breaking(database: Any, names: Any, batch: Any) -> bool:
+        if batch.batch_id == 1 and not after_commit:
+            raise PowerCutError
+        merged = merge(database, names, batch)
+        if batch.batch_id == 1:
+            raise PowerCutError
+        return merged
+
+    monkeypatch.setattr(job, "merge", breaking)
+
+
 def records_of(logs: list[NodeLog]) -> list[Record]:
     return [record for log in logs for record in log.records]
 
@@ -103,16 +117,7 @@ def test_a_failure_on_either_side_of_the_commit_counts_nothing_twice(
 ) -> None:
     written = mesh(logs, nodes=2, posts=8)
     settings = settings_for(logs, bytes_per_batch=4_000)
-
-    def break_batch_one(database: Any, names: Any, batch: Any) -> bool:
-        if batch.batch_id == 1 and not after_commit:
-            raise PowerCutError
-        merged = merge(database, names, batch)
-        if batch.batch_id == 1:
-            raise PowerCutError
-        return merged
-
-    monkeypatch.setattr(job, "merge", break_batch_one)
+    break_batch_one(monkeypatch, after_commit=after_commit)
     with pytest.raises(Exception, match="PowerCutError"):
         read_all(spark, settings)
     monkeypatch.undo()

@@ -18,12 +18,9 @@ from spark_sink.bronze.manifests import BronzeFolder
 from tests.spark_sink.bronze.landing import files_of, records_in, records_of
 from tests.spark_sink.logs import NodeLog, line, mesh, node_name
 from tests.spark_sink.test_cli import Unstoppable
+from tests.spark_sink.test_job import PowerCutError
 
 pytestmark = pytest.mark.spark
-
-
-class PowerCutError(Exception):
-    """The fault by which tests break the job."""
 
 
 def settings_for(logs: Path, **more: Any) -> LandSettings:

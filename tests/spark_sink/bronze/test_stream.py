@@ -17,7 +17,7 @@ from spark_sink.settings import Settings, default_checkpoint
 from tests.spark_sink import contents
 from tests.spark_sink.bronze.landing import Landing, files_of
 from tests.spark_sink.logs import NodeLog, feed_name, mesh, node_name
-from tests.spark_sink.test_job import PowerCutError, check, read_all, records_of
+from tests.spark_sink.test_job import PowerCutError, break_batch_one, check, read_all, records_of
 from tests.spark_sink.test_job import settings_for as settings_for_logs
 
 pytestmark = pytest.mark.spark
@@ -66,16 +66,7 @@ def test_a_failure_on_either_side_of_the_commit_counts_nothing_twice(
 ) -> None:
     written = mesh(logs, nodes=2, posts=8)
     _, settings = landed(logs, bytes_per_batch=100_000)
-
-    def break_batch_one(database: Any, names: Any, batch: Any) -> bool:
-        if batch.batch_id == 1 and not after_commit:
-            raise PowerCutError
-        merged = merge(database, names, batch)
-        if batch.batch_id == 1:
-            raise PowerCutError
-        return merged
-
-    monkeypatch.setattr(job, "merge", break_batch_one)
+    break_batch_one(monkeypatch, after_commit=after_commit)
     with pytest.raises(Exception, match="PowerCutError"):
         read_all(spark, settings)
     monkeypatch.undo()
