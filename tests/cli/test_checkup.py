@@ -15,10 +15,11 @@ from websockets.sync.client import connect
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
 from tests.daemon.test_process import free_port
 from tests.nodes import feed_of
-from tinyssb_node.cli.checkup import CheckResult, examine
+from tinyssb_node.cli.checkup import examine
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.store.home import Home
 
 Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns

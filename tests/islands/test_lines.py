@@ -140,10 +140,17 @@ def test_what_a_relay_gives_is_shown_with_its_bounds() -> None:
         pairs_max=16,
         used_bytes=1_572_864,
         quota_bytes=16 * 2**20,
-        refused=2,
+        refused=5,
+        refused_bytes=4,
+        refused_ago_us=65_000_000,
     )
     text = status_text(replace(ROW, relay=relay))
-    assert "3 of 32 nodes registered, 1 of 16 pairs, 1.5 of 16 MiB this hour, 2 times refused" in text
+    assert (
+        "3 of 32 nodes registered, 1 of 16 pairs, 1.5 of 16 MiB this hour; refused 1 time (no place left) and "
+        "4 times (bytes of the hour used up), the last time 1 min 5 s ago\n"
+    ) in text
+    unrefused = replace(relay, refused=0, refused_bytes=0, refused_ago_us=None)
+    assert "this hour\n" in status_text(replace(ROW, relay=unrefused))
     assert "MiB" not in status_text(ROW)
     link = replace(ROW.links[0], relayed=True)
     assert "to 198.51.100.2:8789 (relay)" in status_text(replace(ROW, links=[link]))

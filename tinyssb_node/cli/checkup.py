@@ -5,7 +5,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
@@ -13,9 +12,11 @@ from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, Ne
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.identities import names_of
 from tinyssb_node.daemon.setup import read_node_identity
+from tinyssb_node.daemon.subjects import present
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.screens.phone_words import phone_problem
@@ -23,20 +24,6 @@ from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """The result of one check."""
-
-    check: str
-    """The thing that was checked."""
-    ok: bool
-    """True if no problem was found."""
-    found: str
-    """The finding."""
-    advice: str = ""
-    """The next step; empty if there is none."""
 
 
 def examine(home: Home) -> list[CheckResult]:
@@ -49,6 +36,7 @@ def examine(home: Home) -> list[CheckResult]:
         ("disk", _check_disk),
         ("clock", _check_clock),
         ("daemon", _check_daemon),
+        *((subject.table, subject.load(subject.checks).examine) for subject in present() if subject.checks),
     )
     findings: list[CheckResult] = []
     for name, check in checks:

@@ -38,6 +38,8 @@ class Subject:
     """The module that opens the shelf: ``LazyShelfFile``."""
     page: str | None = None
     """The module that shows its data on screens: ``read_page(home)`` returns a title and lines."""
+    checks: str | None = None
+    """The module with its checks for `doctor`: ``examine(home)`` returns their results."""
     simulation: str | None = None
     """The module that adds an action to `tinyssb sim`: ``add(actions)``."""
 
@@ -81,6 +83,7 @@ SUBJECTS: Final = (
         process="the gateway to other islands",
         process_command=("gateway", "run"),
         shelf="shelves",
+        checks="checkup",
         simulation="sim.command",
     ),
     Subject(

@@ -54,11 +54,22 @@ def _address(row: GatewayRow, *, reached: bool) -> str:
 
 def _relay(row: RelayRow) -> str:
     used, quota = row.used_bytes / 2**20, row.quota_bytes / 2**20
-    refused = f", {_some(row.refused, 'time')} refused" if row.refused else ""
+    refused = f"; refused {relay_refusals(row)}" if row.refused else ""
     return (
         f"{row.registered} of {row.registered_max} nodes registered, {row.pairs} of {row.pairs_max} pairs, "
         f"{used:.1f} of {quota:g} MiB this hour{refused}"
     )
+
+
+def relay_refusals(row: RelayRow) -> str:
+    """Say what the relay refused since it started, and why."""
+    places = row.refused - row.refused_bytes
+    parts = [
+        *([f"{_some(places, 'time')} (no place left)"] if places else []),
+        *([f"{_some(row.refused_bytes, 'time')} (bytes of the hour used up)"] if row.refused_bytes else []),
+    ]
+    last = "" if row.refused_ago_us is None else f", the last time {duration(row.refused_ago_us)} ago"
+    return " and ".join(parts) + last
 
 
 def _network(row: LocatorRow) -> str:

@@ -174,7 +174,8 @@ def test_the_quota_is_shared_by_all_and_comes_back_each_hour() -> None:
     assert relay.service.quota.used == 1_000, "a quarter of it for one address"
     again = relay.calls()
     assert relay.ended[again] is RelayEnd.QUOTA
-    assert relay.service.refused == 2
+    assert (relay.service.refused, relay.service.refused_bytes) == (2, 2)
+    assert relay.service.refused_us == relay.now_us
     relay.now_us += limits.HOUR_US
     caller, called = relay.joins()
     relay.sends(caller, bytes(1_000))

@@ -90,6 +90,8 @@ class RelayListener:
             used_bytes=relay.quota.used,
             quota_bytes=relay.quota.most,
             refused=relay.refused,
+            refused_bytes=relay.refused_bytes,
+            refused_ago_us=None if relay.refused_us is None else now_us - relay.refused_us,
         )
 
     async def close(self) -> None:
@@ -166,7 +168,7 @@ async def _joined(connection: ClientConnection, request: RelayRequest) -> Client
         drop(connection)
         end = relay_end(error)
         if end in _BUSY:
-            raise RelayBusyError(f"the relay refuses: {end.name.lower()}") from error
+            raise RelayBusyError(f"the relay {end.words}") from error
         if isinstance(error, ConnectionClosed | TimeoutError | RelayMessageError):
             why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
             raise CallFailedError(f"no connection by the relay: {why}") from error
@@ -246,7 +248,7 @@ class RelayedNode:
                 drop(connection)
         except (CallFailedError, ConnectionClosed, RelayMessageError) as error:
             end = relay_end(error)
-            self._tell(where, f"no relay: {error if end is None else end.name.lower()}")
+            self._tell(where, f"no relay: {error}" if end is None else f"the relay {end.words}")
         finally:
             del self._stays[relay]
             had = self.places

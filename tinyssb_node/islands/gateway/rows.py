@@ -13,6 +13,8 @@ class RelayRow(ControlRow, frozen=True):
     used_bytes: int
     quota_bytes: int
     refused: int
+    refused_bytes: int = 0
+    refused_ago_us: int | None = None
 
 
 class LocatorRow(ControlRow, frozen=True, kw_only=True):

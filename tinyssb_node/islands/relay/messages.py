@@ -31,6 +31,22 @@ class RelayEnd(IntEnum):
     GONE = 4_010
     """The other side has ended."""
 
+    @property
+    def words(self) -> str:
+        """Return what the relay did, for people; the subject is the relay."""
+        return _WORDS[self]
+
+
+_WORDS: Final = {
+    RelayEnd.MALFORMED: "does not understand this gateway",
+    RelayEnd.UNKNOWN: "does not serve this network, or the called node is not there any more",
+    RelayEnd.TIMEOUT: "waited in vain for the other side",
+    RelayEnd.REPLACED: "ended this connection for a newer one",
+    RelayEnd.FULL: "has no place left",
+    RelayEnd.QUOTA: "has used up its bytes of this hour",
+    RelayEnd.GONE: "lost the other side",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class RelayRegister:

@@ -119,6 +119,10 @@ class RelayService:
         """Calls that wait to be accepted, the oldest first."""
         self.refused = 0
         """Connections ended for want of a place or quota."""
+        self.refused_bytes = 0
+        """Those of them for want of quota."""
+        self.refused_us: int | None = None
+        """When the last one was; None: none was."""
 
     @property
     def registered(self) -> int:
@@ -163,7 +167,7 @@ class RelayService:
         self._new.pop(connection, None)
         match request:
             case RelayRegister():
-                return effects + self._register(connection, request)
+                return effects + self._register(connection, request, now_us)
             case RelayCall():
                 return effects + self._call(connection, request, now_us)
             case RelayAccept():
@@ -175,7 +179,7 @@ class RelayService:
 
     # --- registered nodes
 
-    def _register(self, connection: int, request: RelayRegister) -> list[RelayEffect]:
+    def _register(self, connection: int, request: RelayRegister, now_us: int) -> list[RelayEffect]:
         key = (request.group, handle_of(request.secret))
         if request.group not in self._groups:
             return self._end(connection, RelayEnd.UNKNOWN)
@@ -186,7 +190,7 @@ class RelayService:
         mine = self._addresses[connection]
         same = sum(self._addresses[other] == mine for other in self._registered.values())
         if len(self._registered) >= limits.REGISTERED_MAX or same >= limits.REGISTERED_EACH_MAX:
-            return effects + self._refuse(connection, RelayEnd.FULL)
+            return effects + self._refuse(connection, RelayEnd.FULL, now_us)
         self._registered[key], self._keys[connection] = connection, key
         return [*effects, SendRelayed(connection, serialize_relay(RelayRegistered(key[1])))]
 
@@ -199,17 +203,17 @@ class RelayService:
             return self._end(connection, RelayEnd.UNKNOWN)
         mine = self._addresses[connection]
         if not all(self.quota.left(address, now_us) for address in (mine, self._addresses[called])):
-            return self._refuse(connection, RelayEnd.QUOTA)
+            return self._refuse(connection, RelayEnd.QUOTA, now_us)
         pairs = list({id(pair): pair for pair in self._pairs.values()}.values())
         same = sum(self._addresses[pair.caller] == mine for pair in pairs)
         same = max(same, sum(pair.called == key for pair in pairs))
         effects: list[RelayEffect] = []
         if same >= limits.PAIRS_EACH_MAX:
-            return self._refuse(connection, RelayEnd.FULL)
+            return self._refuse(connection, RelayEnd.FULL, now_us)
         if len(pairs) >= limits.PAIRS_MAX:
             idle = min(pairs, key=lambda pair: pair.since_us)
             if now_us - idle.since_us < limits.IDLE_US:
-                return self._refuse(connection, RelayEnd.FULL)
+                return self._refuse(connection, RelayEnd.FULL, now_us)
             effects += self._end_pair(idle, RelayEnd.REPLACED)
         pair = _Pair(connection, key, now_us)
         ticket = self._entropy(limits.TICKET_SIZE)
@@ -231,7 +235,7 @@ class RelayService:
             return self._end_pair(pair, RelayEnd.MALFORMED)  # it does not wait until it is joined
         addresses = {self._addresses[connection], self._addresses[other]}
         if not self.quota.spend(addresses, len(data), now_us):
-            self.refused += 1
+            self._count_refusal(RelayEnd.QUOTA, now_us)
             return self._end_pair(pair, RelayEnd.QUOTA)
         pair.since_us = now_us
         return [SendRelayed(other, data)]
@@ -267,9 +271,14 @@ class RelayService:
         if key is not None:
             del self._registered[key]
 
-    def _refuse(self, connection: int, reason: RelayEnd) -> list[RelayEffect]:
-        self.refused += 1
+    def _refuse(self, connection: int, reason: RelayEnd, now_us: int) -> list[RelayEffect]:
+        self._count_refusal(reason, now_us)
         return self._end(connection, reason)
+
+    def _count_refusal(self, reason: RelayEnd, now_us: int) -> None:
+        self.refused += 1
+        self.refused_bytes += reason is RelayEnd.QUOTA
+        self.refused_us = now_us
 
     def _end(self, connection: int, reason: RelayEnd) -> list[RelayEffect]:
         pair = self._pairs.get(connection)
