@@ -1,6 +1,6 @@
 """Loader of facts: hours of all nodes' logs out of the serving database, with corrected times."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import hexdigits
 from typing import Final, TypeAlias
@@ -15,7 +15,7 @@ from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptim
 from spark_sink.derive.mesh_time import Corrections, boot_times
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
-from spark_sink.serving.database import Reader, pieces
+from spark_sink.serving.database import Reader
 
 _TIMES: Final = ("node_no", "boot", "t_us", "mono_us")
 Key: TypeAlias = tuple[int, int, int]
@@ -37,6 +37,25 @@ class AffectedHours:
     low_us: Ints
     high_us: Ints
     """First and last full hour of mesh time that may have to be derived again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Full hours of mesh time, one after the other, and the hours of logs that their figures depend on."""
+
+    since_us: int
+    until_us: int
+    """First hour that is no more of it."""
+    keys: Ints
+    """Node, boot, and hour by that node's clock, a row each; repetition does not matter."""
+
+
+def stretch(known: AffectedHours, since_us: int, until_us: int) -> Stretch:
+    """Return these hours; *known* are all hours of logs of which there are sights."""
+    met = (known.low_us < until_us) & (known.high_us >= since_us)
+    return Stretch(
+        since_us, until_us, np.stack([known.node_no[met], known.boot[met], known.hour_us[met]], axis=1)
+    )
 
 
 def keys_of(reader: Reader) -> Ints:
@@ -69,20 +88,20 @@ def _full_hour(t_us: Ints) -> Ints:
 class FactsLoader:
     """Loads hours, and caches what many of them need. Made for one pass."""
 
-    def __init__(self, reader: Reader, clocks: Corrections, known: AffectedHours) -> None:
-        """*known* are all hours of logs of which there are sights. Raises DatabaseFailedError."""
+    def __init__(self, reader: Reader, clocks: Corrections) -> None:
+        """Raises DatabaseFailedError."""
         self._reader = reader
         self._clocks = clocks
-        self._known = known
         self._feeds = _Feeds(reader)
         boots = stored.boots(reader)
         found = boot_times(clocks, boots)
         node_no, boot = (boots[name].to_numpy() for name in ("node_no", "boot"))
         self._uptimes = Uptimes(node_no, boot, found.since_us, found.until_us)
 
-    def load(self, since_us: int, until_us: int) -> Facts:
+    def load(self, stretch: Stretch) -> Facts:
         """Load all facts of full hours, and of a margin around. Raises DatabaseFailedError, DamagedDataError."""
-        sights = self._sights(since_us, until_us)
+        since_us, until_us = stretch.since_us, stretch.until_us
+        sights = self._sights(stretch)
         arrived = (sights.kind == ENTRY) & (sights.feed_no >= 0)
         entries = zip(sights.feed_no[arrived].tolist(), sights.seq[arrived].tolist(), strict=True)
         copies = read_copies(self._reader, self._clocks, list(entries))
@@ -90,34 +109,18 @@ class FactsLoader:
             self._uptimes.until_us >= since_us - limits.HOURS_AFTER_US
         )
         uptimes = take(self._uptimes, up)
-        inside = arrived & (sights.mesh_us >= since_us) & (sights.mesh_us < until_us)
-        pairs = {*zip(sights.node_no[inside].tolist(), sights.feed_no[inside].tolist(), strict=True)}
-        frontiers = self._frontiers(pairs, since_us)
-        return Facts(since_us, until_us, sights, copies, uptimes, frontiers)
+        return Facts(since_us, until_us, sights, copies, uptimes)
 
-    def _sights(self, since_us: int, until_us: int) -> Sights:
-        met = (self._known.low_us < until_us) & (self._known.high_us >= since_us)
-        columns = (getattr(self._known, name)[met].tolist() for name in ("node_no", "boot", "hour_us"))
-        rows, faces = read_sights(self._reader, list(zip(*columns, strict=True)))
+    def _sights(self, stretch: Stretch) -> Sights:
+        rows, faces = read_sights(
+            self._reader, [(node, boot, hour) for node, boot, hour in stretch.keys.tolist()]
+        )
         rows["mesh_us"], rows["mesh"] = self._clocks.mesh_us(*(rows[name] for name in _TIMES))
-        near = rows["mesh_us"] >= since_us - limits.HOURS_AFTER_US
-        near &= rows["mesh_us"] < until_us + limits.HOURS_BEFORE_US
+        near = rows["mesh_us"] >= stretch.since_us - limits.HOURS_AFTER_US
+        near &= rows["mesh_us"] < stretch.until_us + limits.HOURS_BEFORE_US
         rows = in_order({name: column[near] for name, column in rows.items()})
         rows["feed_no"] = self._feeds.numbers(rows.pop("feed"))
         return Sights(**rows, faces=faces)
-
-    def _frontiers(self, pairs: set[tuple[int, int]], since_us: int) -> Mapping[tuple[int, int], int]:
-        found: dict[tuple[int, int], int] = {}
-        for some in pieces(sorted(pairs)):
-            values = ", ".join(["(?, ?)"] * len(some))
-            rows = self._reader.rows(
-                f"WITH w (node_no, feed_no) AS (VALUES {values}) SELECT w.node_no, w.feed_no, coalesce(("  # noqa: S608 - question marks only
-                "SELECT s.seq FROM steps s WHERE s.node_no = w.node_no AND s.feed_no = w.feed_no "
-                "AND s.hour_us < ? ORDER BY s.hour_us DESC LIMIT 1), 0) FROM w",
-                [*(number for pair in some for number in pair), since_us],
-            )
-            found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
-        return found
 
 
 def read_copies(reader: Reader, clocks: Corrections, entries: Sequence[tuple[int, int]]) -> Copies:

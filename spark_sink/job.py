@@ -15,6 +15,7 @@ from spark_sink.bronze.footer import count_pieces
 from spark_sink.bronze.stream import CountedFiles, known_records, read_stream
 from spark_sink.checkpoint import Checkpoint
 from spark_sink.errors import SinkError
+from spark_sink.executors import Executors
 from spark_sink.log_files import open_files
 from spark_sink.partials.combine import SCHEMAS, combine
 from spark_sink.planner import Planner
@@ -46,8 +47,14 @@ PackedParts: TypeAlias = list[tuple[str, pa.Table]]
 class Job:
     """One stream into one database: source, merge of micro-batches, and refresh."""
 
-    def __init__(self, session: "SparkSession", settings: Settings, database: Database) -> None:
-        """Raises DatabaseFailedError, SinkError, NoLogsFolderError."""
+    def __init__(
+        self,
+        session: "SparkSession",
+        settings: Settings,
+        database: Database,
+        tell: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        """*tell* is called with what users should know. Raises DatabaseFailedError, SinkError, NoLogsFolderError."""
         self._session = session
         self._settings = settings
         self._database = database
@@ -55,7 +62,13 @@ class Job:
         self._check_checkpoint()
         self.lock = threading.Lock()
         """Held while the database is used."""
-        self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days)
+        executors = Executors(session, settings.database, tell)
+        self.refresh = Refresh(
+            database,
+            self.lock,
+            keep_days=settings.keep_days,
+            executors=executors if executors.reach_database else None,
+        )
         self._names = NameNumbers(database)
         self._input: JobInput = (
             BronzeInput(settings, database) if settings.is_bronze else LogInput(settings, database)

@@ -7,7 +7,8 @@ pass completes the work whenever a job is killed.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -15,15 +16,15 @@ import pyarrow as pa
 
 from spark_sink import facts_loader, limits
 from spark_sink.alert_refresh import AlertRefresh
-from spark_sink.derive import delays, groups, links, progress, uses
 from spark_sink.derive.alert_series import mesh_us
 from spark_sink.derive.alert_windows import END_US
 from spark_sink.derive.clock_table import ClockRecords, clock_rows
-from spark_sink.derive.facts import HOUR_US, Facts
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
-from spark_sink.derive.transmissions import transmissions
-from spark_sink.facts_loader import FactsLoader
+from spark_sink.derived_hours import DerivedHours, derive, derive_apart
+from spark_sink.executors import Executors, TasksFailedError
+from spark_sink.facts_loader import AffectedHours, FactsLoader, Stretch, stretch
 from spark_sink.refresh_schedule import Chunk, RefreshSchedule
 from spark_sink.serving import derived, dirty_hours, retention, standing
 from spark_sink.serving import facts as stored
@@ -31,22 +32,6 @@ from spark_sink.serving.database import Database
 from spark_sink.sighted_hours import KEY
 
 _DAY_US: Final = 24 * HOUR_US
-
-
-def derive(facts: Facts) -> dict[str, pa.Table]:
-    """Make all derived rows of full hours, by table. Pure."""
-    heard = transmissions(facts.sights)
-    steps = progress.steps(facts)
-    return {
-        "links": links.links(facts, heard),
-        "transmitted": uses.transmitted(facts),
-        "uses": uses.uses(facts, heard),
-        "delays": pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)]),
-        "steps": steps,
-        "feed_steps": progress.feed_steps(steps),
-        "progress": progress.progress(facts),
-        "groups": groups.groups(facts),
-    }
 
 
 class Refresh:
@@ -58,8 +43,10 @@ class Refresh:
         lock: threading.Lock,
         wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
         keep_days: int = limits.KEEP_DAYS,
+        executors: Executors | None = None,
     ) -> None:
-        """*lock* is held while *database* is used. Single packets are kept for *keep_days*.
+        """*lock* is held while *database* is used. Single packets are kept for *keep_days*. Where there is more to do
+        than fits into memory at a time, *executors* do it.
 
         Raises DatabaseFailedError.
         """
@@ -67,6 +54,7 @@ class Refresh:
         self._lock = lock
         self._wall_us = wall_us
         self._keep_us = keep_days * _DAY_US
+        self._executors = executors
         self._alerts = AlertRefresh(database, lock)
         with lock:
             self._clocks: Corrections = corrections(stored.whole(database, "clocks"))
@@ -172,20 +160,42 @@ class Refresh:
     def _derive(self, dirty: pa.Table, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
         """Derive all hours that depend on marked ones, and delete the marks."""
         known = self._schedule.hours.reach(self._clocks)
-        with self._lock:
-            loader = FactsLoader(self._database, self._clocks, known)
-        done = 0
-        for chunk in self._schedule.chunks(dirty, self._clocks, known):
-            begin_us = self._wall_us()
-            with self._lock:
-                facts = loader.load(int(chunk.hours[0]), int(chunk.hours[-1]) + HOUR_US)
-            tables = derive(facts)
+        chunks = list(self._schedule.chunks(dirty, self._clocks, known))
+        begin_us, done = self._wall_us(), 0
+        for chunk, made in zip(chunks, self._made(chunks, known), strict=True):
             done += len(chunk.hours)
             with self._lock, self._database.transaction():
-                derived.replace(self._database, chunk.hours.tolist(), tables)
+                derived.replace(self._database, chunk.hours.tolist(), made.tables)
                 dirty_hours.clear(self._database, chunk.finished)
-                self._log(begin_us, chunk, len(facts.sights))
+                self._log(begin_us, chunk, made.sights)
             tell(done, done + chunk.waiting)
+            begin_us = self._wall_us()
+
+    def _made(self, chunks: Sequence[Chunk], known: AffectedHours) -> Iterator[DerivedHours]:
+        """Yield the rows of each chunk: made by executors if they are many, else here, or if Spark fails."""
+
+        def stretches(first: int) -> Iterator[Stretch]:
+            for chunk in chunks[first:]:
+                yield stretch(known, int(chunk.hours[0]), int(chunk.hours[-1]) + HOUR_US)
+
+        done = 0
+        sights = sum(chunk.sights for chunk in chunks)
+        if self._executors is not None and sights > limits.SIGHTS_AT_A_TIME:
+            work = partial(derive_apart, self._executors.database, self._clocks)
+            try:
+                for made in self._executors.map(work, stretches(0)):
+                    done += 1
+                    yield made
+            except TasksFailedError as error:
+                self._executors.tell(f"Spark's tasks failed: {error}. The driver goes on without them.")
+        if done == len(chunks):
+            return
+        with self._lock:
+            loader = FactsLoader(self._database, self._clocks)
+        for each in stretches(done):
+            with self._lock:
+                facts = loader.load(each)
+            yield derive(facts)
 
     def _log(self, begin_us: int, chunk: Chunk, sights: int) -> None:
         now_us = self._wall_us()

@@ -42,6 +42,8 @@ class Chunk:
     """Marks that go with these hours: no later hour depends on them."""
     waiting: int
     """Hours that are left after these."""
+    sights: float
+    """About how many sights there are to join."""
 
 
 class RefreshSchedule:
@@ -118,7 +120,9 @@ class RefreshSchedule:
             ):
                 until_us = int(todo[end - 1]) + HOUR_US
                 finished = (last_us >= reached_us) & (last_us < until_us)
-                yield Chunk(todo[begin:end], dirty.filter(pa.array(finished)), len(todo) - end)
+                yield Chunk(
+                    todo[begin:end], dirty.filter(pa.array(finished)), len(todo) - end, held * per_key
+                )
                 begin, reached_us = end, until_us
 
     def affected(

@@ -46,7 +46,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
         from spark_sink import job  # noqa: PLC0415 - needs pyspark, which may be missing
 
         with open_for_writing(settings.database) as database:
-            work = job.Job(spark, settings, database)
+            work = job.Job(spark, settings, database, tell)
             reading = SupervisedQuery(work, settings, tell, lambda: session.has_workers(spark), once=once)
             if not once:
                 return follow_logs(work, reading, settings)

@@ -1,6 +1,5 @@
 """Facts: hours of packets and arrivals of all nodes, with corrected times, from which figures are derived."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -85,5 +84,3 @@ class Facts:
     sights: Sights
     copies: Copies
     uptimes: Uptimes
-    frontiers: Mapping[tuple[int, int], int]
-    """Frontiers by (node_no, feed_no) at ``since_us``; a missing one is 0."""

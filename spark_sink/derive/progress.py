@@ -10,11 +10,11 @@ from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts
 
 
 def steps(facts: Facts) -> pa.Table:
-    """Make the rows of the table `steps`. Entries are committed in order, so the highest one of an hour is its
-    frontier.
+    """Make rows of the table `steps`. Entries are committed in order, so the highest one of an hour is its frontier.
 
-    An hour counts only if its highest entry is above all that was held before: what is recorded again, after a store
-    was put back from an older copy, is no growth.
+    An hour counts only if its highest entry is above those of the hours before it: what is recorded again, after a
+    store was put back from an older copy, is no growth. What was held before all of these hours is compared where the
+    rows are stored (serving/derived.py), so that hours can be derived side by side.
     """
     sights = facts.sights
     chosen = (sights.kind == ENTRY) & (sights.feed_no >= 0)
@@ -27,23 +27,14 @@ def steps(facts: Facts) -> pa.Table:
     highest = new_pair | run_starts(hour_us)
     node_no, feed_no, hour_us, seq = node_no[highest], feed_no[highest], hour_us[highest], seq[highest]
     pair = np.cumsum(new_pair[highest]) - 1
-    begins = np.flatnonzero(new_pair[highest])
-    pairs = zip(node_no[begins].tolist(), feed_no[begins].tolist(), strict=True)
-    held = np.array([facts.frontiers.get(place, 0) for place in pairs], np.int64)
-    span = int(seq.max(initial=0) + held.max(initial=0)) + 1
-    before = np.empty(len(seq), np.int64)
+    span = int(seq.max(initial=0)) + 1
+    before = np.zeros(len(seq), np.int64)
     before[1:] = np.maximum.accumulate(seq + pair * span)[:-1] - pair[1:] * span
-    before[begins] = 0
-    grew = seq > np.maximum(before, held[pair] if len(pair) else 0)
+    before[new_pair[highest]] = 0
+    grew = seq > before
     return pa.table(
         {"node_no": node_no[grew], "feed_no": feed_no[grew], "hour_us": hour_us[grew], "seq": seq[grew]}
     )
-
-
-def feed_steps(steps: pa.Table) -> pa.Table:
-    """Make the rows of the table `feed_steps`: the highest entry that any node got to in each hour."""
-    found = steps.group_by(["feed_no", "hour_us"]).aggregate([("seq", "max")])
-    return found.rename_columns(["feed_no", "hour_us", "seq"])
 
 
 MINUTE_US: Final = 60_000_000

@@ -28,15 +28,27 @@ def replace(database: Database, hours: Sequence[int], tables: Mapping[str, pa.Ta
     if "clocks" in tables:
         database.execute("DELETE FROM clocks")
     for table, rows in tables.items():
-        if rows.num_rows:
+        if rows.num_rows and table == "steps":
+            _add_steps(database, rows)
+        elif rows.num_rows:
             database.insert(table, rows)
-            if table == "steps":
-                _drop_overtaken(database, rows)
 
 
-def _drop_overtaken(database: Database, steps: pa.Table) -> None:
-    """Delete later rows of a node and a feed that are no growth any more: the last row is always the highest."""
+def _add_steps(database: Database, steps: pa.Table) -> None:
+    """Add what is above all that a node held of a feed before, and the highest of all nodes. Delete later rows that are
+    no growth any more: the last row is always the highest."""
     database.stage("steps", steps)
+    database.execute(
+        "DELETE FROM new_steps WHERE seq <= (SELECT s.seq FROM steps s WHERE s.node_no = new_steps.node_no "
+        "AND s.feed_no = new_steps.feed_no AND s.hour_us < new_steps.hour_us ORDER BY s.hour_us DESC LIMIT 1)"
+    )
+    database.execute(
+        "INSERT INTO steps (node_no, feed_no, hour_us, seq) SELECT node_no, feed_no, hour_us, seq FROM new_steps"
+    )
+    database.execute(
+        "INSERT INTO feed_steps (feed_no, hour_us, seq) "
+        "SELECT feed_no, hour_us, max(seq) FROM new_steps GROUP BY feed_no, hour_us"
+    )
     database.execute(
         "DELETE FROM steps WHERE (node_no, feed_no, hour_us) IN (SELECT s.node_no, s.feed_no, s.hour_us "
         "FROM new_steps n CROSS JOIN steps s WHERE s.node_no = n.node_no AND s.feed_no = n.feed_no "

@@ -24,7 +24,7 @@ def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
     copies = read_copies(scope.db, put_right, [(feed.number, seq)])
     sights = _sights(scope, sorted(copies.mesh_us.tolist()), put_right, feed, seq)
     nothing = np.zeros(0, np.int64)
-    facts = Facts(0, 0, sights, copies, Uptimes(nothing, nothing, nothing, nothing), {})
+    facts = Facts(0, 0, sights, copies, Uptimes(nothing, nothing, nothing, nothing))
     return journey(facts, feed.number, seq)
 
 

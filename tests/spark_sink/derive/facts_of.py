@@ -75,11 +75,6 @@ def facts_of(
         if record["kind"] in {"rx", "tx", "entry"} or (record["kind"] == "chunk" and record["complete"])
     ]
     near = [row for row in seen if since_us - margin_us <= row["mesh_us"] < until_us + margin_us]
-    frontiers: dict[tuple[int, int], int] = {}
-    for row in seen:
-        if row["kind"] == ENTRY and row["mesh_us"] < since_us:
-            place = row["node_no"], row["feed_no"]
-            frontiers[place] = max(row["seq"], frontiers.get(place, 0))
     arrived = {(row["feed_no"], row["seq"]) for row in near if row["kind"] == ENTRY}
     first: dict[tuple[int, int, int], Row] = {}
     for row in seen:
@@ -96,7 +91,6 @@ def facts_of(
             ]
         ),
         uptimes=_uptimes(records, nodes),
-        frontiers=frontiers,
     )
 
 

@@ -25,7 +25,6 @@ def facts(**parts: Any) -> Facts:
         "sights": sights_of([]),
         "copies": copies_of([]),
         "uptimes": uptimes_of([]),
-        "frontiers": {},
     }
     return Facts(**{**nothing, **parts})
 
@@ -57,7 +56,7 @@ def copied_facts(draw: st.DrawFn) -> Facts:
 
 @st.composite
 def committed_facts(draw: st.DrawFn) -> Facts:
-    """Entries committed by some nodes, in any order, and what was held before."""
+    """Entries committed by some nodes, in any order."""
     row = st.fixed_dictionaries(
         {
             "kind": st.sampled_from([ENTRY, ENTRY, RX]),
@@ -67,8 +66,7 @@ def committed_facts(draw: st.DrawFn) -> Facts:
             "seq": st.integers(1, 9),
         }
     )
-    held = st.dictionaries(st.tuples(st.integers(1, 2), st.integers(1, 2)), st.integers(1, 9))
-    return facts(sights=sights_of(draw(st.lists(row, max_size=20))), frontiers=draw(held))
+    return facts(sights=sights_of(draw(st.lists(row, max_size=20))))
 
 
 @st.composite

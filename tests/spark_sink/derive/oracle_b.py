@@ -61,7 +61,7 @@ def progress(facts: Facts) -> Found:
 
 
 def steps(facts: Facts) -> Found:
-    held = dict(facts.frontiers)
+    held: dict[tuple[int, int], int] = {}
     found: Found = []
     sights = each(facts.sights, "kind", "node_no", "feed_no", "mesh_us", "seq")
     for hour_us in range(facts.since_us, facts.until_us, HOUR_US):

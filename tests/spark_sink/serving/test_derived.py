@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 
 from spark_sink import limits
+from spark_sink.derive.progress import steps as progress_steps
 from spark_sink.serving import derived, standing
-from spark_sink.serving.database import Database
+from spark_sink.serving.database import Database, rows_of
+from tests.spark_sink.derive.worlds import world
 
 HOUR_US = 3_600_000_000
 
@@ -67,6 +69,33 @@ def test_the_last_frontier_is_always_the_highest(database: Database) -> None:
         (3 * HOUR_US, 12),
         (7 * HOUR_US, 13),
     ]
+
+
+def test_what_a_node_held_before_is_no_growth(database: Database) -> None:
+    replace(database, [1], {"steps": steps((1, 10))})
+    replace(database, [3, 4, 5], {"steps": steps((3, 4), (4, 10), (5, 11))})
+    kept = [(HOUR_US, 10), (5 * HOUR_US, 11)]
+    assert database.rows("SELECT hour_us, seq FROM steps ORDER BY hour_us") == kept
+    assert database.rows("SELECT hour_us, seq FROM feed_steps ORDER BY hour_us") == kept
+
+
+def test_a_feed_is_where_its_first_copy_is(database: Database) -> None:
+    rows = [(1, 7, 0, 3), (2, 7, 0, 5), (2, 8, 0, 1), (1, 7, HOUR_US, 4)]
+    columns = zip(("node_no", "feed_no", "hour_us", "seq"), zip(*rows, strict=True), strict=True)
+    replace(database, [0, 1], {"steps": pa.table({name: list(values) for name, values in columns})})
+    found = database.rows("SELECT feed_no, hour_us, seq FROM feed_steps ORDER BY feed_no, hour_us")
+    assert found == [(7, 0, 5), (7, HOUR_US, 4), (8, 0, 1)]
+
+
+@pytest.mark.parametrize("name_of_world", ["partition", "islands"])
+def test_hours_that_come_one_by_one_have_the_steps_of_all_at_once(
+    database: Database, name_of_world: str
+) -> None:
+    told = world(name_of_world)
+    for facts in told.hours:
+        replace(database, [facts.since_us // HOUR_US], {"steps": progress_steps(facts)})
+    found = database.rows("SELECT node_no, feed_no, hour_us, seq FROM steps")
+    assert sorted(found) == sorted(rows_of(progress_steps(told.facts)))
 
 
 def test_states_of_the_mesh_that_had_a_replaced_hour_are_deleted(database: Database) -> None:

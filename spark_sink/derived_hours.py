@@ -1,0 +1,48 @@
+"""Derived rows of some hours, made by one function wherever it runs: in the driver, or in a task of Spark."""
+
+from contextlib import closing
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from spark_sink.derive import delays, groups, links, progress, uses
+from spark_sink.derive.facts import Facts
+from spark_sink.derive.mesh_time import Corrections
+from spark_sink.derive.transmissions import transmissions
+from spark_sink.facts_loader import FactsLoader, Stretch
+from spark_sink.serving.connect import open_for_reading
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedHours:
+    """What was made of a stretch."""
+
+    tables: dict[str, pa.Table]
+    """By name, rows for serving/derived.py."""
+    sights: int
+    """How many single packets and arrivals they were made from."""
+
+
+def derive(facts: Facts) -> DerivedHours:
+    """Make all derived rows of full hours. Pure."""
+    heard = transmissions(facts.sights)
+    tables = {
+        "links": links.links(facts, heard),
+        "transmitted": uses.transmitted(facts),
+        "uses": uses.uses(facts, heard),
+        "delays": pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)]),
+        "steps": progress.steps(facts),
+        "progress": progress.progress(facts),
+        "groups": groups.groups(facts),
+    }
+    return DerivedHours(tables, len(facts.sights))
+
+
+def derive_apart(database: str, clocks: Corrections, stretch: Stretch) -> DerivedHours:
+    """Make the rows of a stretch by a connection of one's own, beside the job that writes *database*.
+
+    Raises SinkError.
+    """
+    with closing(open_for_reading(database)) as reader, reader.snapshot():
+        facts = FactsLoader(reader, clocks).load(stretch)
+    return derive(facts)

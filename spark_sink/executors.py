@@ -1,0 +1,79 @@
+"""Functions over many items, run by Spark's executors: an item is a task."""
+
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+
+from spark_sink.serving.address import is_address
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+_WAVES: Final = 2
+"""Tasks of a job for each core: their results wait in the driver while the next job runs."""
+_OURS: Final = re.compile(r"spark_sink\.errors\.\w+Error: ([^\n]+)")
+
+
+class TasksFailedError(Exception):
+    """Tasks that did not come to their end; the message is the reason, in a line."""
+
+
+class Executors:
+    """The executors of a Spark session."""
+
+    def __init__(self, session: "SparkSession", database: str, tell: Callable[[str], None]) -> None:
+        """*database*: its name. *tell* is called with what users should know."""
+        self._session = session
+        self.database: Final = database
+        self.tell: Final = tell
+
+    @property
+    def reach_database(self) -> bool:
+        """True if they can open it: a server; or a file, where they are on this machine."""
+        return is_address(self.database) or str(self._session.sparkContext.master).startswith("local")
+
+    def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+        """Yield what *function* makes of each item, in order. While some results are used, the next are made.
+
+        The function is named by its module, so it has to be installed where the executors are. Raises TasksFailedError.
+        """
+        waiting = iter(items)
+        size = _WAVES * self._session.sparkContext.defaultParallelism
+        with ThreadPoolExecutor(1, "executors") as pool:
+            made = pool.submit(self._run, function, list(islice(waiting, size)))
+            while found := made.result():
+                made = pool.submit(self._run, function, list(islice(waiting, size)))
+                for one in found:
+                    yield pickle.loads(one)  # noqa: S301 - made by our own tasks
+
+    def _run(self, function: Callable[[Item], Any], items: Sequence[Item]) -> list[bytes]:
+        """Run one job, and return packed results in order."""
+        if not items:
+            return []
+        try:
+            rows = self._session.range(0, len(items), 1, len(items))
+            found = rows.mapInArrow(partial(_task, function, items), "place long, made binary").toArrow()
+        except Exception as error:  # whatever Spark raises: the driver can do the work, too
+            ours = _OURS.search(str(error))
+            raise TasksFailedError(ours[1] if ours else str(error).strip().partition("\n")[0]) from error
+        return list(found.sort_by("place")["made"].to_pylist())
+
+
+def _task(
+    function: Callable[[Item], Any], items: Sequence[Item], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Run in a task."""
+    for batch in batches:
+        for place in batch.column(0).to_pylist():
+            made = pickle.dumps(function(items[place]), pickle.HIGHEST_PROTOCOL)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([place], pa.int64()), pa.array([made], pa.binary())], ["place", "made"]
+            )

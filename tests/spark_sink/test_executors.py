@@ -1,0 +1,117 @@
+"""Derivation on executors: the same tables as in one process, in both databases, and when Spark fails."""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spark_sink import limits
+from spark_sink.errors import DatabaseFailedError
+from spark_sink.executors import Executors, TasksFailedError
+from spark_sink.refresh import Refresh
+from spark_sink.serving.connect import open_for_writing
+from tests.spark_sink.serving.conftest import name, server
+from tests.spark_sink.test_any_order import Stream, logs
+
+__all__ = ("name", "server")  # fixtures
+
+pytestmark = pytest.mark.spark
+
+
+class Watched(Executors):
+    """Executors, and how many items they did."""
+
+    def __init__(self, spark: Any, database: str) -> None:
+        self.told: list[str] = []
+        self.done = 0
+        super().__init__(spark, database, self.told.append)
+
+    def map(self, function: Callable[..., Any], items: Any) -> Iterator[Any]:
+        for made in super().map(function, items):
+            self.done += 1
+            yield made
+
+
+def merged(database: Any) -> Stream:
+    stream = Stream(database)
+    stream.files.data.update(logs())
+    while stream.batch(None, 10**9):
+        pass
+    return stream
+
+
+@cache
+def alone() -> tuple[Any, ...]:
+    """Tables that one process made in one go."""
+    with TemporaryDirectory() as folder, open_for_writing(f"{folder}/db.sqlite") as database:
+        return merged(database).finish()
+
+
+def on(executors: Executors, stream: Stream) -> None:
+    lock = threading.Lock()
+    stream.refresh = Refresh(stream.database, lock, lambda: stream.number, executors=executors)
+
+
+def test_executors_make_the_tables_of_one_process(
+    spark: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SIGHTS_AT_A_TIME", 1)
+    with open_for_writing(name) as database:
+        executors = Watched(spark, name)
+        stream = merged(database)
+        on(executors, stream)
+        assert stream.refresh.run_pass()
+        assert executors.done > 4, "more than one job, which has two tasks a core"
+        assert stream.finish() == alone()
+    assert executors.told == []
+
+
+def test_little_work_starts_no_job(spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "db.sqlite")
+    with open_for_writing(path) as database:
+        executors = Watched(spark, path)
+        stream = merged(database)
+        on(executors, stream)
+        assert stream.finish() == alone()
+    assert executors.done == 0
+
+
+def test_the_driver_does_what_tasks_fail_to_do(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SIGHTS_AT_A_TIME", 1)
+    with open_for_writing(str(tmp_path / "db.sqlite")) as database:
+        executors = Watched(spark, str(tmp_path / "elsewhere.sqlite"))
+        stream = merged(database)
+        on(executors, stream)
+        assert stream.finish() == alone()
+    assert executors.done == 0
+    (told,) = executors.told
+    assert "There is no database at" in told
+
+
+def square(number: int) -> int:
+    if number == 13:
+        raise DatabaseFailedError("the database", "thirteen")
+    return number * number
+
+
+def test_results_come_in_order(spark: Any) -> None:
+    work = Watched(spark, "")
+    assert list(work.map(square, range(11))) == [number * number for number in range(11)]
+    assert list(work.map(square, [])) == []
+    with pytest.raises(TasksFailedError, match="Using the database failed: thirteen"):
+        list(work.map(square, [1, 13]))
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://host:7077"])
+@pytest.mark.parametrize("database", ["/srv/db.sqlite", "postgresql://host/db"])
+def test_executors_of_other_machines_reach_no_file(master: str, database: str) -> None:
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+    reached = master == "local[2]" or database != "/srv/db.sqlite"
+    assert Executors(session, database, print).reach_database is reached
