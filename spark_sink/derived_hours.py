@@ -10,7 +10,9 @@ from spark_sink.derive.facts import Facts
 from spark_sink.derive.mesh_time import Corrections
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.facts_loader import FactsLoader, Stretch
+from spark_sink.serving.address import is_address
 from spark_sink.serving.connect import open_for_reading
+from spark_sink.serving.staging import deliver
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +20,11 @@ class DerivedHours:
     """What was made of a stretch."""
 
     tables: dict[str, pa.Table]
-    """By name, rows for serving/derived.py."""
+    """By name, rows for serving/derived.py; none if they were delivered."""
     sights: int
     """How many single packets and arrivals they were made from."""
+    delivery: int | None = None
+    """Number of the delivery (serving/staging.py)."""
 
 
 def derive(facts: Facts) -> DerivedHours:
@@ -39,10 +43,12 @@ def derive(facts: Facts) -> DerivedHours:
 
 
 def derive_apart(database: str, clocks: Corrections, stretch: Stretch) -> DerivedHours:
-    """Make the rows of a stretch by a connection of one's own, beside the job that writes *database*.
-
-    Raises SinkError.
+    """Make the rows of a stretch by connections of one's own, beside the job that writes *database*; deliver them there
+    if it is a server. Raises SinkError.
     """
     with closing(open_for_reading(database)) as reader, reader.snapshot():
         facts = FactsLoader(reader, clocks).load(stretch)
-    return derive(facts)
+    made = derive(facts)
+    if not is_address(database):
+        return made
+    return DerivedHours({}, made.sights, deliver(database, made.tables))

@@ -26,8 +26,9 @@ from spark_sink.derived_hours import DerivedHours, derive, derive_apart
 from spark_sink.executors import Executors, TasksFailedError
 from spark_sink.facts_loader import AffectedHours, FactsLoader, Stretch, stretch
 from spark_sink.refresh_schedule import Chunk, RefreshSchedule
-from spark_sink.serving import derived, dirty_hours, retention, standing
+from spark_sink.serving import derived, dirty_hours, retention, staging, standing
 from spark_sink.serving import facts as stored
+from spark_sink.serving.address import is_address
 from spark_sink.serving.database import Database
 from spark_sink.sighted_hours import KEY
 
@@ -165,7 +166,10 @@ class Refresh:
         for chunk, made in zip(chunks, self._made(chunks, known), strict=True):
             done += len(chunk.hours)
             with self._lock, self._database.transaction():
-                derived.replace(self._database, chunk.hours.tolist(), made.tables)
+                if made.delivery is None:
+                    derived.replace(self._database, chunk.hours.tolist(), made.tables)
+                else:
+                    derived.take(self._database, chunk.hours.tolist(), made.delivery)
                 dirty_hours.clear(self._database, chunk.finished)
                 self._log(begin_us, chunk, made.sights)
             tell(done, done + chunk.waiting)
@@ -181,6 +185,9 @@ class Refresh:
         done = 0
         sights = sum(chunk.sights for chunk in chunks)
         if self._executors is not None and sights > limits.SIGHTS_AT_A_TIME:
+            if is_address(self._executors.database):
+                with self._lock:
+                    staging.prepare(self._database)
             work = partial(derive_apart, self._executors.database, self._clocks)
             try:
                 for made in self._executors.map(work, stretches(0)):

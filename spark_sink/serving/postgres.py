@@ -123,6 +123,11 @@ def open_for_writing(address: Address) -> PostgresDatabase:
     return database
 
 
+def open_beside(address: Address) -> PostgresDatabase:
+    """Open a session that adds rows to tables of their own, beside the job. Raises UnavailableError."""
+    return PostgresDatabase(_connect(address), address)
+
+
 def open_for_reading(address: Address) -> PostgresReader:
     """Open the schema read-only.
 

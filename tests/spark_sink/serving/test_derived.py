@@ -5,9 +5,11 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.derive.progress import steps as progress_steps
-from spark_sink.serving import derived, standing
+from spark_sink.serving import derived, meta, staging, standing
+from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.database import Database, rows_of
 from tests.spark_sink.derive.worlds import world
+from tests.spark_sink.serving.server import PostgresServer
 
 HOUR_US = 3_600_000_000
 
@@ -96,6 +98,34 @@ def test_hours_that_come_one_by_one_have_the_steps_of_all_at_once(
         replace(database, [facts.since_us // HOUR_US], {"steps": progress_steps(facts)})
     found = database.rows("SELECT node_no, feed_no, hour_us, seq FROM steps")
     assert sorted(found) == sorted(rows_of(progress_steps(told.facts)))
+
+
+@pytest.mark.postgres
+def test_what_tasks_delivered_is_taken_once_and_only_as_told(server: PostgresServer) -> None:
+    url = server.url("delivered")
+    with open_for_writing(url) as database:
+        replace(database, [1, 2, 5], {"progress": progress(1, 2), "steps": steps((2, 9), (5, 11))})
+        with database.transaction():
+            meta.write(database, meta.SIGHTS_SINCE, 2 * HOUR_US)
+        staging.prepare(database)
+        lost = staging.deliver(url, {"progress": progress(7)})
+        tables = {"progress": progress(1, 3, copied=9), "steps": steps((1, 1), (3, 9), (4, 11))}
+        number = staging.deliver(url, tables)
+        with database.transaction():
+            derived.take(database, [hour * HOUR_US for hour in range(1, 5)], number)
+        found = database.rows("SELECT hour_us, copied FROM progress ORDER BY hour_us")
+        assert found == [(HOUR_US, 1), (3 * HOUR_US, 9)], "the packets of the first hour are gone"
+        kept = [(3 * HOUR_US, 9), (4 * HOUR_US, 11)]
+        for table in ("steps", "feed_steps"):
+            assert (
+                database.rows(
+                    f"SELECT hour_us, seq FROM {table} WHERE hour_us < 5 * 3600000000 ORDER BY hour_us"
+                )
+                == kept
+            )
+        assert database.rows("SELECT delivery FROM staged_progress") == [(lost,)]
+        staging.prepare(database)
+        assert database.rows("SELECT delivery FROM staged_progress") == []
 
 
 def test_states_of_the_mesh_that_had_a_replaced_hour_are_deleted(database: Database) -> None:
