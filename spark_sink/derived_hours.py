@@ -17,7 +17,7 @@ from spark_sink.serving.staging import deliver
 
 @dataclass(frozen=True, slots=True)
 class DerivedHours:
-    """What was made of a stretch."""
+    """Derived rows of a stretch, or the number of their delivery."""
 
     tables: dict[str, pa.Table]
     """By name, rows for serving/derived.py; none if they were delivered."""

@@ -194,7 +194,10 @@ class Refresh:
                     done += 1
                     yield made
             except TasksFailedError as error:
-                self._executors.tell(f"Spark's tasks failed: {error}. The driver goes on without them.")
+                self._executors.tell(
+                    f"Executors could not derive hours: {error}. Nothing was lost: the driver derives these hours "
+                    "itself, which takes longer."
+                )
         if done == len(chunks):
             return
         with self._lock:

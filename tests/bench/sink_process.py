@@ -34,6 +34,23 @@ class Memory:
     """Spark's Python workers together; what they share counts for each."""
 
 
+@dataclass(slots=True)
+class Cores:
+    """Seconds of processor time."""
+
+    driver: float = 0.0
+    """Of the Python driver; Java has its own."""
+    java: float = 0.0
+    workers: float = 0.0
+    """Of Spark's Python workers together: the work that executors do."""
+
+    @property
+    def share(self) -> float:
+        """Of the work in Python, how much workers do, percent."""
+        whole = self.driver + self.workers
+        return 100 * self.workers / whole if whole else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A backfill that came to its end."""
@@ -45,6 +62,7 @@ class Run:
     deriving_s: float
     """And from then on until the end."""
     memory: Memory
+    cores: Cores = field(default_factory=Cores)
 
     @property
     def working_s(self) -> float:
@@ -64,6 +82,8 @@ class Sink:
     lines: list[tuple[float, str]] = field(default_factory=list)
     """The lines that it printed, each after so many seconds."""
     memory: Memory = field(default_factory=Memory)
+    _used_s: dict[int, tuple[str, float]] = field(default_factory=dict)
+    """By process what it is, and its processor time so far."""
     _process: "subprocess.Popen[str]" = field(init=False)
     _began: float = field(init=False)
     _news: threading.Condition = field(init=False, default_factory=threading.Condition)
@@ -113,12 +133,12 @@ class Sink:
             workers = 0.0
             for pid in self.pids():
                 resident, peak, name = _memory(pid)
-                if pid == self._process.pid:
-                    self.memory.driver = max(self.memory.driver, peak)
-                elif name == "java":
-                    self.memory.java = max(self.memory.java, peak)
-                else:
+                kind = "driver" if pid == self._process.pid else "java" if name == "java" else "workers"
+                self._used_s[pid] = kind, max(_processor_s(pid), self._used_s.get(pid, ("", 0.0))[1])
+                if kind == "workers":
                     workers += resident
+                else:
+                    setattr(self.memory, kind, max(getattr(self.memory, kind), peak))
             self.memory.workers = max(self.memory.workers, workers)
             time.sleep(SAMPLE_S)
 
@@ -179,7 +199,8 @@ class Sink:
         reading, read = self.said_s(READING), self.said_s(ALL_READ)
         if code or reading is None or read is None:
             raise SinkFailedError(f"exit code {code}:\n{self.text()}\n{self._report()}")
-        return Run(seconds, read - reading, seconds - read, self.memory)
+        used = {name: sum(s for kind, s in self._used_s.values() if kind == name) for name in Cores.__slots__}
+        return Run(seconds, read - reading, seconds - read, self.memory, Cores(**used))
 
 
 def backfill(logs: Path, database: Path, *more: str) -> Run:
@@ -199,6 +220,15 @@ def _session(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return 0 if state == "Z" else int(session)
+
+
+def _processor_s(pid: int) -> float:
+    """The processor time that a process has used, 0 if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(pid: int) -> tuple[float, float, str]:
