@@ -115,8 +115,8 @@ SIDE_CHAINS_MAX: Final = 1_024
 """Side chains expected at a time; further ones wait in the store until some are whole."""
 FACES_MAX: Final = 256
 """Faces at a time; a further one is refused."""
-INBOX_MAX: Final = 4_096
-"""Received frames waiting for the node; beyond it streams are paused and datagrams dropped."""
+INBOX_MAX: Final = 512
+"""Received frames of a face that wait for the node; a face pauses at half of it, and beyond it frames are dropped."""
 
 # --- Daemon and command line (ours) ----------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ IMPORT_PACKETS_MAX: Final = 512
 assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
 EXPORT_VERSION: Final = 1
 """Version of export files (docs/formats/export.md)."""
-TURN_US: Final = 40_000
+TURN_US: Final = 25_000
 """Longest time for which received frames go into one transaction: a commit takes 5 to 50 ms on an SD card, yet a user's
 command waits for the turn and its commit, under a flood too, and has 100 ms on a PC."""
 CLOCK_STEP_US: Final = 1_000_000

@@ -125,7 +125,7 @@ async def _take(
         begun_s = time.perf_counter()
         for packet in packets[first : first + ROUND]:
             if not runtime.frame(_Still.name, packet, WIRED):
-                await runtime.room()
+                await runtime.room(_Still.name)
         while runtime.networks.node(DEFAULT_NETWORK).feeds()[0].seq < first + ROUND:
             await runtime.appended().wait()
         taken_s += time.perf_counter() - begun_s

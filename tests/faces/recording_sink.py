@@ -55,7 +55,8 @@ class RecordingSink:
         self.junks.append((face, str(reason), length))
         self._changed.set()
 
-    async def room(self) -> None:
+    async def room(self, face: FaceName) -> None:
+        assert face in self.faces, "no room for a face that is not up"
         self.rooms += 1
         self._changed.set()
         await self.accepting.wait()

@@ -6,7 +6,6 @@ logs, and only then hands packets to the faces. A turn never waits, so no other 
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
@@ -17,6 +16,7 @@ from tinyssb_node.daemon.clock import Clock, ClockWatch
 from tinyssb_node.daemon.face_sender import FaceSender
 from tinyssb_node.daemon.face_store_reader import FaceStoreReader
 from tinyssb_node.daemon.fork_handler import date_forks
+from tinyssb_node.daemon.inbox import Inbox
 from tinyssb_node.daemon.logs import EventLogger, Logger
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.errors import (
@@ -40,9 +40,9 @@ _Report = Callable[[Networks, int], list[Owned]]
 """An input other than a frame, handed to the nodes in their turn."""
 
 _PAUSE_AT = limits.INBOX_MAX // 2
-"""Number of waiting frames at which streams are asked to pause."""
+"""Number of waiting items of a face at which it is asked to pause."""
 _RESUME_AT = limits.INBOX_MAX // 4
-"""Number of waiting frames at which they may continue."""
+"""Number of waiting items at which it may continue."""
 _YIELDS = 10
 """Passes of the event loop between two turns while frames wait: a client that connects and publishes takes seven. With
 one pass, each of these steps would wait for a whole turn under a flood."""
@@ -71,11 +71,11 @@ class Runtime:
         self._has_room = has_room
         self._show_life = show_life
         self._watch = ClockWatch(clock)
-        self._inbox: deque[tuple[bytes, FaceName, Reception] | _Report] = deque()
+        self._inbox: Inbox[tuple[bytes, FaceName, Reception] | _Report] = Inbox()
         self._senders: dict[FaceName, FaceSender] = {}
         self._awake = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._paused: dict[FaceName, asyncio.Event] = {}
+        """Set once a face that was asked to pause may continue."""
         self._appended = asyncio.Event()
         self._stopping = False
         self._retry_us = 0
@@ -96,7 +96,7 @@ class Runtime:
             self._senders[face.name] = FaceSender(face, spec, self._left, self._logger)
             return networks.face_up(face.name, face.profile, spec, now_us)
 
-        self._report(report)
+        self._report(face.name, report)
 
     def down(self, face: FaceName, reason: str) -> None:
         """See FaceSink."""
@@ -105,27 +105,29 @@ class Runtime:
             self._senders.pop(face).close()
             return networks.face_down(face, reason, now_us)
 
-        self._report(report)
+        self._report(face, report)
 
     def frame(self, face: FaceName, packet: bytes, reception: Reception) -> bool:
-        """See FaceSink. A frame is accepted even if the answer is "wait", unless the inbox is full."""
-        if len(self._inbox) < limits.INBOX_MAX:
-            self._inbox.append((packet, face, reception))
+        """See FaceSink. A frame is accepted even if the answer is "wait", unless the face's queue is full."""
+        waiting = self._inbox.count(face)
+        if waiting < limits.INBOX_MAX:
+            self._inbox.put(face, (packet, face, reception))
             self._awake.set()
-        if len(self._inbox) < _PAUSE_AT:
+        if waiting + 1 < _PAUSE_AT:
             return True
-        self._room.clear()
+        self._paused.setdefault(face, asyncio.Event())
         return False
 
     def junk(self, face: FaceName, reason: str, length: int) -> None:
         """See FaceSink."""
-        if len(self._inbox) < limits.INBOX_MAX:
+        if self._inbox.count(face) < limits.INBOX_MAX:
             # Plain text: faces name their reasons by an enumeration, and a log would show its type.
-            self._report(lambda networks, now_us: networks.junk(face, str(reason), length, now_us))
+            self._report(face, lambda networks, now_us: networks.junk(face, str(reason), length, now_us))
 
-    async def room(self) -> None:
+    async def room(self, face: FaceName) -> None:
         """See FaceSink."""
-        await self._room.wait()
+        if (room := self._paused.get(face)) is not None:
+            await room.wait()
 
     def libraries(self) -> Sequence[FaceStoreReader]:
         """See FaceSink."""
@@ -145,9 +147,9 @@ class Runtime:
             with contextlib.suppress(StoreFullError):
                 self.do(lambda _node, _now_us: (put(key, value), []), network)
 
-    def _report(self, report: _Report) -> None:
-        """Queue *report* for the nodes' turn, behind the frames that came before."""
-        self._inbox.append(report)
+    def _report(self, face: FaceName, report: _Report) -> None:
+        """Queue *report* of *face* for the nodes' turn, behind the frames that came before."""
+        self._inbox.put(face, report)
         self._awake.set()
 
     # --- calls of the daemon
@@ -272,8 +274,8 @@ class Runtime:
             with self._roll_back_if_full(now_us):
                 owned = self._take_input(now_us)
             self._settle(owned, now_us)
-        if len(self._inbox) <= _RESUME_AT:
-            self._room.set()
+        for face in [face for face in self._paused if self._inbox.count(face) <= _RESUME_AT]:
+            self._paused.pop(face).set()
         if self._inbox:
             self._awake.set()
 
@@ -281,11 +283,11 @@ class Runtime:
         """Hand the nodes what came in and what is due."""
         networks = self.networks
         owned: list[Owned] = []
-        for taken in range(len(self._inbox)):
-            # The signatures of 32 frames take about 2 ms on a PC, 20 ms on a Pi Zero.
-            if taken % 32 == 0 and self._clock.now_us() - now_us > limits.TURN_US:
+        for _ in range(len(self._inbox)):
+            # Looked at for each frame: a SKETCH or DIFF of a liar takes up to 20 ms on a PC.
+            if self._clock.now_us() - now_us > limits.TURN_US:
                 break
-            item = self._inbox.popleft()
+            item = self._inbox.take()
             try:
                 owned += (
                     networks.receive(*item, now_us) if isinstance(item, tuple) else item(networks, now_us)
@@ -357,7 +359,7 @@ class Runtime:
                 owned += networks.busy(name, now_us)
             return owned
 
-        self._report(report)
+        self._report(sender.face.name, report)
 
     # --- a full disk
 

@@ -64,7 +64,7 @@ class BleFace:
                 if isinstance(packet, FrameFault):
                     sink.junk(self.name, packet, len(value))
                 elif not sink.frame(self.name, packet, WIRED):
-                    await sink.room()
+                    await sink.room(self.name)
         except LinkClosedError as closed:
             reason = closed.reason
         finally:

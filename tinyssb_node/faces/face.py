@@ -47,16 +47,16 @@ class FaceSink(Protocol):
         ...
 
     def frame(self, face: FaceName, packet: bytes, reception: Reception) -> bool:
-        """Pass on a whole received packet, framing removed. False: a stream must wait for ``room`` before reading on; a
-        datagram was dropped."""
+        """Pass on a whole received packet, framing removed. False: wait for ``room`` before reading on. Who cannot wait
+        goes on, and further packets are dropped."""
         ...
 
     def junk(self, face: FaceName, reason: str, length: int) -> None:
         """Something came in that was no frame: wrong CRC, too short, too long."""
         ...
 
-    async def room(self) -> None:
-        """Return when the daemon has caught up with what was received."""
+    async def room(self, face: FaceName) -> None:
+        """Return when the daemon has caught up with what *face* received."""
         ...
 
     def down(self, face: FaceName, reason: str) -> None:

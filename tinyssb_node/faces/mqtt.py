@@ -155,7 +155,7 @@ class MqttVisit:
         since_s, taken = self._clock(), 0
         async for message in self._broker.messages():
             if not self._take(message):
-                await self._sink.room()
+                await self._sink.room(self.face.name)
             taken += 1
             if taken >= limits.MQTT_TAKE_PER_S:
                 await asyncio.sleep(max(0.0, since_s + 1 - self._clock()))

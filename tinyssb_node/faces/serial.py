@@ -105,7 +105,7 @@ class SerialFace:
             return
         self._perform(self._conversation.receive(data, self._now_us))
         if not self._has_room:
-            await self._sink.room()
+            await self._sink.room(self.name)
             self._has_room = True
 
     async def _close(self, reason: str) -> None:

@@ -73,23 +73,24 @@ class UdpFace:
                 for _ in range(limits.UDP_READS_IN_A_ROW):
                     # A longer datagram is no packet anyway.
                     frame, source = await self._loop.sock_recvfrom(self._socket, 2_048)
-                    self._take(frame, source[0], sink)
+                    if not self._take(frame, source[0], sink):
+                        await sink.room(self.name)
                 await asyncio.sleep(0)
         except OSError as error:
             self._break(error)
 
-    def _take(self, frame: bytes, address: str, sink: FaceSink) -> None:
+    def _take(self, frame: bytes, address: str, sink: FaceSink) -> bool:
+        """Hand *frame* to *sink*. False: wait for room; until then the system drops what does not fit its buffer."""
         packet = parse_crc_frame(frame)
         if isinstance(packet, FrameFault):
             sink.junk(self.name, packet, len(frame))
-            return
+            return True
         now_s = self._loop.time()
         if not self._peers.knows(address) and is_of_this_host(address):
             fresh = not self._echoes.is_echo(frame, now_s)
         else:
             fresh = self._peers.heard(address, frame, now_s)
-        if fresh:
-            sink.frame(self.name, packet, WIRED)
+        return not fresh or sink.frame(self.name, packet, WIRED)
 
     def _break(self, error: OSError) -> None:
         if not self.broken.done():

@@ -31,7 +31,7 @@ from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
-_PACKETS = WsProtocol(size_max=limits.WS_MESSAGE_MAX, queue=64)  # then TCP is made to wait
+_PACKETS = WsProtocol(size_max=limits.WS_MESSAGE_MAX, queue=16)  # then TCP is made to wait
 
 HUNG_UP = "this node closed it"
 """Reason of a face that ended without an error."""
@@ -84,7 +84,7 @@ class WsFace:
                         if idle_s is not None:
                             idle.reschedule(asyncio.get_running_loop().time() + idle_s)
                         if not sink.frame(self.name, packet, WIRED):
-                            await sink.room()
+                            await sink.room(self.name)
                     if pause_s is not None and (wait_s := pause_s(len(message))) > 0:
                         await asyncio.sleep(wait_s)
         except ConnectionClosed as closed:
