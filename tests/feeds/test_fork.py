@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.feeds.builders import KEY, OPEN, OTHER_KEY, Written, other_dialect, sign_anything
 from tinyssb_node import limits
-from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, message_id
+from tinyssb_node.codec.dmx import Network, entry_name, message_id
 from tinyssb_node.errors import ForkProofFormatError
-from tinyssb_node.feeds.chain import Expectation
+from tinyssb_node.feeds.chain import expectation_behind
 from tinyssb_node.feeds.fork import (
     ForkProof,
     fork_ids,
@@ -88,8 +88,7 @@ def test_what_does_not_convince(changed: dict[str, object]) -> None:
 def test_a_first_entry_behind_something_is_no_first_entry() -> None:
     """An author can sign that; no reader would have taken it for an entry."""
     prev = MessageId(b"p" * 20)
-    name = entry_name(OPEN, FEED, 1, prev)
-    place = Expectation(FEED, 1, Dialect.SPEC, prev, name, dmx_of(name))
+    place = expectation_behind(OPEN, FEED, 1, Dialect.SPEC, prev)
     odd = [sign_anything(place, content) for content in (b"a", b"b")]
     assert all(signed_at(OPEN, FEED, 1, prev, packet) for packet in odd)
     assert not verify_proof(OPEN, ForkProof(FEED, 1, Dialect.SPEC, prev, odd[0], odd[1]))

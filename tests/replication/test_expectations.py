@@ -18,7 +18,7 @@ OTHER_HASH = b"i" * limits.MESSAGE_ID_SIZE
 
 
 def expectation(feed: FeedId, seq: int, dmx: Dmx = ALIKE) -> Expectation:
-    return Expectation(feed, seq, Dialect.SPEC, MessageId(bytes(20)), b"name", dmx)
+    return Expectation(feed, seq, Dialect.SPEC, MessageId(bytes(20)), Network(), dmx)
 
 
 def chain(number: int, seq: int = 1, next_hash: bytes = HASH, held: int = 0) -> SideChain:

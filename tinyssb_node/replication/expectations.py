@@ -48,7 +48,9 @@ class Expectations:
             self._of_feed[feed] = expectations
         for new in expectations:
             others = self._entries.get(new.dmx, ())
-            self._entries[new.dmx] = (*others, new) if others else (new,)
+            # One feed's tuple serves both tables, as a rule.
+            alone = expectations if len(expectations) == 1 else (new,)
+            self._entries[new.dmx] = (*others, new) if others else alone
 
     def chunks(self, hash_: bytes) -> Sequence[SideChain]:
         """Return the side chains that expect a packet with this SHA-256[:20]."""

@@ -1091,11 +1091,12 @@ class Replica:
     # --- expecting
 
     def _watch_chain(self, chain: SideChain) -> None:
-        growing = self._growing.setdefault(chain.feed, set())
-        if chain.complete or chain.broken:
+        if not (chain.complete or chain.broken):
+            self._growing.setdefault(chain.feed, set()).add(chain.seq)
+        elif (growing := self._growing.get(chain.feed)) is not None:
             growing.discard(chain.seq)
-        else:
-            growing.add(chain.seq)
+            if not growing:
+                del self._growing[chain.feed]
 
     def _watch_end(self, feed: FeedId) -> None:
         if self._tips[feed].ended and not self._growing.get(feed):
