@@ -25,7 +25,7 @@ class PresenceFilter:
         self._count += 1
         if len(bits) < min(8 * self._count, _SIZE_MAX):
             # What is in it may be in either half now.
-            self._bits = bits = bits + bits
+            bits *= 2
         place = number & 8 * len(bits) - 1
         bits[place >> 3] |= 1 << (place & 7)
 

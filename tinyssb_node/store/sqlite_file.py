@@ -210,8 +210,8 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         if not alone:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        # 2 MiB: the system caches the file too, and a flood from strangers must not fill more.
-        connection.execute("PRAGMA cache_size = -2048")
+        # 512 KiB: the system caches the file too, and a flood from strangers must not fill more.
+        connection.execute("PRAGMA cache_size = -512")
         pages = _log_pages(path)
         connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
         # Without it the file keeps the size that it had while a reader kept it from being written back.
