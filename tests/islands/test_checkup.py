@@ -17,7 +17,7 @@ NOBODY: LocatorRow = replace(ALONE, unconfirmed=0, historic=0)
 RELAYED: LocatorRow = replace(HIDDEN, relays=("192.0.2.1:8789/0011223344556677", "198.51.100.1:8789/0011"))
 YOUNG_US = 61_000_000
 RELAY: RelayRow = RelayRow(
-    registered=32, registered_max=32, pairs=0, pairs_max=16, used_bytes=0, quota_bytes=16 * 2**20, refused=0
+    registered=0, registered_max=32, pairs=0, pairs_max=16, used_bytes=0, quota_bytes=16 * 2**20, refused=0
 )
 
 
@@ -63,6 +63,11 @@ def test_how_others_reach_it_is_said(row: GatewayRow, ok: bool, found: str, advi
     assert found in finding.found
     assert advice in finding.advice
     assert ok or finding.advice
+
+
+def test_who_registered_at_its_relay_has_reached_it() -> None:
+    finding, *_ = gateway_checks(replace(ROW, networks=[NOBODY], relay=replace(RELAY, registered=2)))
+    assert finding.found == "others reach it at 203.0.113.7:8789"
 
 
 def test_each_network_has_its_own_way() -> None:

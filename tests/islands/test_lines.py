@@ -105,6 +105,11 @@ def test_what_is_missing_is_told() -> None:
     assert "nobody has shown that it can be reached" in status_text(unseen)
 
 
+def test_both_addresses_are_shown() -> None:
+    row = replace(ROW, also="[2001:db8::7]:8789")
+    assert "203.0.113.7:8789 and [2001:db8::7]:8789 (others have reached it)" in status_text(row)
+
+
 def test_places_stand_under_their_header() -> None:
     line = location_line(LOCATION)
     assert line == "   1.2 s      1,234   49 %  old   198.51.100.2:8789"

@@ -10,7 +10,7 @@ from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.islands.client import GatewayClient
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import gateway_config
-from tinyssb_node.islands.lines import relay_refusals
+from tinyssb_node.islands.lines import is_reached, own_addresses, relay_refusals
 from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.render import duration
 
@@ -53,8 +53,8 @@ def _check_reach(row: GatewayRow, network: LocatorRow) -> CheckResult:
     where = "" if network.network == DEFAULT_NETWORK else f"network {network.network}: "
     young = row.uptime_us < limits.REACHED_WAIT_US
     since = f"since it started {duration(row.uptime_us)} ago"
-    if row.address is not None and network.reached:
-        return CheckResult("gateway", ok=True, found=f"{where}others reach it at {row.address}")
+    if row.address is not None and is_reached(row, network):
+        return CheckResult("gateway", ok=True, found=f"{where}others reach it at {own_addresses(row)}")
     if network.relays:
         relays = " and ".join(place.partition("/")[0] for place in network.relays)
         by = "the relay" if len(network.relays) == 1 else "the relays"
@@ -80,7 +80,7 @@ def _check_reach(row: GatewayRow, network: LocatorRow) -> CheckResult:
         yet = "no other gateway has reached it yet" if row.address else "no relay has taken it yet"
         return CheckResult("gateway", ok=True, found=f"{where}{yet}, {since}")
     port = row.listen.rpartition(":")[2]
-    tried = f"at {row.address}" if row.address else "since it is behind a router"
+    tried = f"at {own_addresses(row)}" if row.address else "since it is behind a router"
     return CheckResult(
         "gateway",
         ok=False,

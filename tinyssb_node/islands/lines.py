@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def status_text(row: GatewayRow) -> str:
     """All of it, for a person."""
-    reached = any(network.reached for network in row.networks)
+    reached = any(is_reached(row, network) for network in row.networks)
     parts = [
         fields(
             [
@@ -44,12 +44,22 @@ def status_text(row: GatewayRow) -> str:
 
 
 def _address(row: GatewayRow, *, reached: bool) -> str:
-    if row.address is not None:
+    if (address := own_addresses(row)) is not None:
         shown = "others have reached it" if reached else "nobody has shown that it can be reached"
-        return f"{row.address} ({shown})"
+        return f"{address} ({shown})"
     if any(network.relays for network in row.networks):
         return "none: others reach this gateway by relays"
     return "none: others cannot call, so this gateway calls them"
+
+
+def is_reached(row: GatewayRow, network: LocatorRow) -> bool:
+    """Return True if somebody has shown that others reach it: by a ping, or as a node registered at its relay."""
+    return network.reached or (row.relay is not None and row.relay.registered > 0)
+
+
+def own_addresses(row: GatewayRow) -> str | None:
+    """Return where others can connect, by IPv4 and by IPv6; None: nowhere."""
+    return row.address if row.also is None else f"{row.address} and {row.also}"
 
 
 def _relay(row: RelayRow) -> str:

@@ -119,3 +119,18 @@ def test_no_socket_is_not_no_way(monkeypatch: pytest.MonkeyPatch) -> None:
             address_towards(None)
         patch.setattr(socket, "socket", refuse(errno.EAFNOSUPPORT))
         assert address_towards(None) is None
+
+
+async def test_a_system_without_ipv6_listens_by_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = socket.socket
+
+    class OnlyIpv4(made):  # type: ignore[valid-type, misc] # a class at run time
+        def __init__(self, family: int = socket.AF_INET, *others: int, **more: int) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+            super().__init__(family, *others, **more)
+
+    monkeypatch.setattr(socket, "socket", OnlyIpv4)
+    one = await DatagramSocket.open("::", 0, Box())
+    assert not one.ipv6
+    await one.close()

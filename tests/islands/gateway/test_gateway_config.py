@@ -25,7 +25,7 @@ def test_nothing_said_is_no_gateway() -> None:
 def test_what_is_not_said_has_a_default() -> None:
     assert parse("gateway.enabled = true") == GatewayConfig(
         enabled=True,
-        listen=Address(("0.0.0.0", 8_789)),
+        listen=Address(("::", 8_789)),
         public=None,
         peers=(),
         networks=(DEFAULT_NETWORK,),

@@ -13,7 +13,7 @@ from tinyssb_node.islands.gateway.config import FeedSelection
 from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.gateway.reachability import NOWHERE
-from tinyssb_node.islands.locator.addresses import relayed
+from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, relayed
 from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, LocatorReport, parse, serialize
 from tinyssb_node.islands.locator.values import Location, ResourceParameters, group_of_network, label_of_feed
 
@@ -323,3 +323,14 @@ def test_an_address_that_nobody_reaches_is_not_enough() -> None:
     ping = serialize(LocatorPing(place(2).peer, b"cookie"), lonely.group)
     lonely.receive(ping, place(2).peer, 0)
     assert not lonely.needs_relays(limits.REACHED_WAIT_US)
+
+
+def test_without_an_address_of_ipv4_relays_are_used_too() -> None:
+    island = three().islands[place(1).peer]
+    six = ContactAddress(node_of("2001:db8::1"), place(1).message, place(1).connection)
+    island.begin(six, KnownPeers(), 0)
+    assert island.needs_relays(0)
+    island.begin(six, KnownPeers(), 0, also=place(1))
+    assert not island.needs_relays(0)
+    assert island.is_ours(six.node)
+    assert island.is_ours(place(1).node)

@@ -236,3 +236,51 @@ async def test_peers_of_a_signed_list_are_asked_too() -> None:
     )
     assert looked.look(0)
     assert [str(peer) for peer in looked.first] == ["198.51.100.1:8789", "198.51.100.9:9"]
+
+
+class TwoFamilies(System):
+    """Has these addresses towards IPv4 and IPv6; none: no route."""
+
+    def __init__(self, four: str, six: str) -> None:
+        super().__init__(None)
+        self.by_family = {4: node_of(four) if four else None, 16: node_of(six) if six else None}
+
+    def towards(self, peer: Peer | None) -> bytes | None:
+        return self.by_family[4 if peer is None else len(peer.node)]
+
+
+@pytest.mark.parametrize(
+    ("four", "six", "listen", "me", "also", "families"),
+    [
+        ("203.0.113.5", "2001:db8::5", "::", "203.0.113.5", "2001:db8::5", {4, 16}),
+        ("203.0.113.5", "", "::", "203.0.113.5", None, {4}),
+        # Behind a router by IPv4 alone: found by IPv6.
+        ("192.168.1.5", "2001:db8::5", "::", "2001:db8::5", None, {4, 16}),
+        ("192.168.1.5", "fd00::5", "::", None, None, {4, 16}),
+        ("203.0.113.5", "2001:db8::5", "0.0.0.0", "203.0.113.5", None, {4}),
+    ],
+)
+async def test_both_families_are_looked_at(
+    four: str, six: str, listen: str, me: str | None, also: str | None, families: set[int]
+) -> None:
+    looked = way(TwoFamilies(four, six), listen)
+    assert looked.look(0)
+    assert looked.me == (NOWHERE if me is None else place(me))
+    assert looked.also == (None if also is None else place(also))
+    assert looked.families == families
+    assert not looked.look(1)
+
+
+async def test_a_route_of_the_other_family_that_comes_later_is_told() -> None:
+    system = TwoFamilies("203.0.113.5", "")
+    looked = way(system, "::")
+    assert looked.look(0)
+    system.by_family[16] = node_of("2001:db8::5")
+    assert looked.look(1)
+    assert looked.also == place("2001:db8::5")
+
+
+async def test_a_stated_address_is_the_only_one() -> None:
+    looked = way(TwoFamilies("203.0.113.5", "2001:db8::5"), "::", public=("203.0.113.9", 9_000))
+    assert looked.look(0)
+    assert (looked.me, looked.also) == (place("203.0.113.9", 9_000), None)

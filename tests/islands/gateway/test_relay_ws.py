@@ -28,7 +28,7 @@ from tinyssb_node.islands.gateway.relay_ws import (
     call_by_relay,
     dial_relay,
 )
-from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, relayed
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, relayed, split_relayed
 from tinyssb_node.islands.locator.packets import LocatorPing, serialize
 from tinyssb_node.islands.relay import limits as relay_limits
 from tinyssb_node.islands.relay.messages import RelayAccept, RelayCall, RelayEnd, serialize_relay
@@ -239,3 +239,24 @@ async def test_who_called_too_often_from_one_address_gets_no_place(monkeypatch: 
 def test_a_call_names_network_and_handle() -> None:
     assert serialize_relay(RelayCall(b"village!", b"8 bytes.")) == b"\x02village!8 bytes."
     assert DEFAULT_NETWORK
+
+
+async def test_a_relay_whose_address_has_no_route_is_sought_among_peers() -> None:
+    async with meeting() as (here, relay, hidden):
+        _, handle = split_relayed(hidden.places[0].node)
+        here.island.begin(here.place, KnownPeers((), (relay.place.peer,)), here.clock(), families={4})
+        exchange(here, relay)
+        away = ContactAddress(node_of("2001:db8::2"), relay.place.message, relay.place.connection)
+        here.learns(BOB, relayed(away, handle), 2)
+        await here.until(lambda: len(here.bench.gateway.packets(BOB)) == 2)
+        (row,) = here.links.rows(here.clock())
+        assert row.relayed
+
+
+async def test_without_such_a_peer_the_call_fails() -> None:
+    async with meeting() as (here, relay, _):
+        here.island.begin(here.place, KnownPeers(), here.clock(), families={4})
+        away = ContactAddress(node_of("2001:db8::2"), relay.place.message, relay.place.connection)
+        here.learns(BOB, relayed(away, bytes(8)), 2)
+        await here.until(lambda: bool(here.told))
+        assert "no route to the relay's address" in here.told[0][1]

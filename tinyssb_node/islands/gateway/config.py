@@ -47,8 +47,8 @@ _Address = Annotated[Address, Meta(description=address_rule(limits.PORT))]
 class GatewayConfig(SubjectTable, frozen=True, kw_only=True):
     """Settings of ``[gateway]``, checked, with defaults filled in."""
 
-    listen: _Address = Address(("0.0.0.0", limits.PORT))  # noqa: S104 - all interfaces; a tuple
-    """Address and port, of UDP for the locator and of TCP for other gateways."""
+    listen: _Address = Address(("::", limits.PORT))
+    """Address and port, of UDP for the locator and of TCP for other gateways: all addresses of IPv6 and IPv4."""
     public: _Address | None = None
     """Address or name, and port, at which others reach it; None: where it listens."""
     peers: Annotated[tuple[Address, ...], Meta(max_length=_FIRST_PEERS_MAX, description=_PEERS_RULE)] = ()

@@ -13,6 +13,10 @@ _NOBODY: Final = Peer(node_of("192.0.2.1"), b"\0\x09")
 """An address reserved for examples (RFC 5737): used to ask for a route when there is no peer."""
 
 
+ALL_ADDRESSES: Final = "::"
+"""Stands for all addresses, of IPv6 and IPv4."""
+WITHOUT_IPV6: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
+"""Errors of a system that has no IPv6."""
 EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """Errors when the system has no socket for us; they tell nothing about the peer."""
 
@@ -37,9 +41,14 @@ class DatagramSocket(asyncio.DatagramProtocol):
 
     @classmethod
     async def open(cls, host: str, port: int, received: Callable[[bytes, Peer], None]) -> Self:
-        """Listen at *host*, *port*, and pass every datagram to *received*. Raises OSError."""
+        """Listen at *host*, *port*, and pass every datagram to *received*; at ``::``, by IPv4 too, or by IPv4 alone on
+        a system without IPv6. Raises OSError."""
         loop = asyncio.get_running_loop()
-        _, protocol = await loop.create_datagram_endpoint(lambda: cls(received), local_addr=(host, port))
+        if host == ALL_ADDRESSES:
+            sock = _open_for_all(port)
+            _, protocol = await loop.create_datagram_endpoint(lambda: cls(received), sock=sock)
+        else:
+            _, protocol = await loop.create_datagram_endpoint(lambda: cls(received), local_addr=(host, port))
         return protocol
 
     async def close(self) -> None:
@@ -98,6 +107,25 @@ class DatagramSocket(asyncio.DatagramProtocol):
         """Count a datagram that the system could not send, now or a moment ago."""
         self.unsent += 1
         self._problem = error.strerror or str(error)
+
+
+def _open_for_all(port: int) -> socket.socket:
+    """Open a socket at *port* of all addresses, whatever the system's default for IPv4 within IPv6. Raises OSError."""
+    try:
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    except OSError as error:
+        if error.errno not in WITHOUT_IPV6:
+            raise
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        if sock.family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.setblocking(False)
+        sock.bind(("", port))
+    except OSError:
+        sock.close()
+        raise
+    return sock
 
 
 def address_towards(peer: Peer | None) -> bytes | None:

@@ -61,6 +61,8 @@ REACHED_WAIT_US: Final = 600_000_000
 pinged by those that hear of it."""
 RELAYED_CALLERS_MAX: Final = 8
 """Others that are connected here by relays at a time, beside those that call themselves: what two relays give one."""
+OTHER_RELAYS_MAX: Final = 4
+"""Peers that are asked for a node whose relay's address is of a family without a route here."""
 RELAY_MARGIN_S: Final = 5.0
 """How much longer than a relay waits for the called node its answer may take to arrive."""
 RELAY_MIB: Final = 16

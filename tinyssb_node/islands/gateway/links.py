@@ -18,7 +18,7 @@ from tinyssb_node.faces.ws_access import CallFailedError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
-from tinyssb_node.islands.gateway.datagrams import EXHAUSTED
+from tinyssb_node.islands.gateway.datagrams import ALL_ADDRESSES, EXHAUSTED, WITHOUT_IPV6
 from tinyssb_node.islands.gateway.feed_search import ConnectionCandidate
 from tinyssb_node.islands.gateway.feed_sync_ws import (
     KINDLY,
@@ -37,7 +37,14 @@ from tinyssb_node.islands.gateway.relay_ws import (
     dial_relay,
 )
 from tinyssb_node.islands.gateway.rows import LinkRow, RelayRow
-from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, split_relayed, text_of
+from tinyssb_node.islands.locator.addresses import (
+    ContactAddress,
+    node_of,
+    relayed,
+    split_relayed,
+    text_of,
+)
+from tinyssb_node.islands.locator.limits import IPV4_SIZE
 
 
 class TrustedGateways(NamedTuple):
@@ -130,9 +137,14 @@ class GatewayLinks:
     async def open(self, host: str, port: int) -> None:
         """Listen for others. Raises OSError."""
         # A socket of IPv6 for all addresses takes none of IPv4: asyncio says so to the system.
-        for each in ["0.0.0.0", "::"] if host == "::" else [host]:  # noqa: S104 - as the settings say
+        for each in ["0.0.0.0", ALL_ADDRESSES] if host == ALL_ADDRESSES else [host]:  # noqa: S104 - as the settings say
             context = None if self._circle is None else self._circle.listening
-            self._servers += await self._listener.open(each, self.port or port, context)
+            try:
+                self._servers += await self._listener.open(each, self.port or port, context)
+            except OSError as error:
+                if not self._servers or error.errno not in WITHOUT_IPV6:
+                    raise
+                break  # a system without IPv6
             bound, self.port = next(iter(self._servers[-1].sockets)).getsockname()[:2]
             self._local = bound if any(node_of(bound)) else None
 
@@ -173,7 +185,7 @@ class GatewayLinks:
     async def _dial(self, relay: ContactAddress) -> ClientConnection:
         """Connect to a relay, which may be our own. Raises CallFailedError."""
         context = self._calling()
-        if any(relay.node == island.address for island in self._islands.values()):
+        if any(island.is_ours(relay.node) for island in self._islands.values()):
             return await dial_relay(relay, context, host=self._local or "127.0.0.1")
         return await dial_relay(relay, context, local=self._from(relay))
 
@@ -191,7 +203,9 @@ class GatewayLinks:
         for name, node in self._hidden.items():
             island = self._islands[name]
             if island.needs_relays(now_us):
-                node.look(island.reachable_peers())
+                peers = island.reachable_peers()
+                # Others reach a relay by IPv4 most likely.
+                node.look([peer for peer in peers if len(peer.node) == IPV4_SIZE] or peers)
             else:
                 node.leave()
 
@@ -285,11 +299,26 @@ class GatewayLinks:
         """Connect to *place*, by its relay if it has one. Raises CallFailedError."""
         side = self._sides[island.name]
         if split_relayed(place.node)[1]:
-            connection = await call_by_relay(self._dial, place, island.group)
+            connection = await self._call_by_relay(island, place)
             return FeedSyncConnection(connection, [side], caller=True, relayed=True)
         context = self._calling()
         url = f"{'ws' if context is None else 'wss'}://{text_of(place.node, place.connection)}{PATH}"
         return await open_link(url, side, context, local=self._from(place))
+
+    async def _call_by_relay(self, island: GatewayNetwork, place: ContactAddress) -> ClientConnection:
+        """Call the node at *place*: by its relay, or if there is no route to that one, by others, of which one may be
+        the same relay at its address of the other family. Raises CallFailedError."""
+        node, handle = split_relayed(place.node)
+        if island.has_route(node):
+            return await call_by_relay(self._dial, place, island.group)
+        others = [one for one in island.reachable_peers() if island.has_route(one.node)]
+        error = CallFailedError("there is no route to the relay's address, nor a peer that is the same relay")
+        for other in others[: limits.OTHER_RELAYS_MAX]:
+            try:
+                return await call_by_relay(self._dial, relayed(other, handle), island.group)
+            except CallFailedError as failed:
+                error = failed
+        raise error
 
     def _calling(self) -> ssl.SSLContext | None:
         """Return the TLS settings with which we call, as the files are now; None for no TLS."""

@@ -12,7 +12,7 @@ from tinyssb_node.islands.gateway.config import GatewayConfig
 from tinyssb_node.islands.gateway.feed_search import ConnectionCandidate, FeedSearch
 from tinyssb_node.islands.gateway.holdings import FeedHolding, adverts, wanted_feeds
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
-from tinyssb_node.islands.gateway.reachability import NOWHERE
+from tinyssb_node.islands.gateway.reachability import BOTH_FAMILIES, NOWHERE
 from tinyssb_node.islands.locator import limits as locator_limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.locator import Locator
@@ -92,6 +92,8 @@ class GatewayNetwork:
         self._send = send
         self._locator: Locator | None = None
         self._me, self._young_since_us, self._begun_us = NOWHERE, 0, 0
+        self._addresses: Sequence[bytes] = ()
+        self._families: Collection[int] = BOTH_FAMILIES
         self._relayed: tuple[ContactAddress, ...] = ()
         """Our locations at relays."""
         self._before: tuple[Peer, ...] = ()
@@ -116,12 +118,23 @@ class GatewayNetwork:
 
     # --- our address
 
-    def begin(self, me: ContactAddress, known: KnownPeers, now_us: int) -> None:
-        """Start the locator as *me*, with these and all known peers. Advertise and look up all again."""
+    def begin(
+        self,
+        me: ContactAddress,
+        known: KnownPeers,
+        now_us: int,
+        *,
+        also: ContactAddress | None = None,
+        families: Collection[int] = BOTH_FAMILIES,
+    ) -> None:
+        """Start the locator as *me*, and as *also* for the other family, with these and all known peers. Advertise and
+        look up all again. *families* are the sizes of node addresses to which there is a route."""
         if self._locator is not None:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._me, self._young_since_us, self._met = me, now_us, 0
+        self._addresses = [one.node for one in (me, also) if one is not None and one.node]
+        self._families = families
         self._begun_us = now_us
         self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
         # A node that cannot be reached gets no reports of newer versions.
@@ -134,6 +147,7 @@ class GatewayNetwork:
             now_us,
             historic=tuple(dict.fromkeys(known.historic)),
             recent=self._before,
+            also=also,
         )
         self._locator.relayed(self._relayed, now_us)
         self._offered.clear()
@@ -162,15 +176,24 @@ class GatewayNetwork:
 
     def needs_relays(self, now_us: int) -> bool:
         """Return True if others cannot reach us, or nobody has shown for a while that they can: behind a firewall, an
-        address of IPv6 looks like any other."""
+        address of IPv6 looks like any other. So does a node without an address of IPv4 for others: many have no IPv6,
+        and a router in front of IPv4 mostly keeps callers from IPv6, too."""
         if self._locator is None:
             return False
         doubted = now_us - self._begun_us >= limits.REACHED_WAIT_US and not self._locator.counts().reached
-        return not self._me.node or doubted
+        return doubted or not any(len(node) == locator_limits.IPV4_SIZE for node in self._addresses)
 
     def reachable_peers(self) -> tuple[ContactAddress, ...]:
         """Return where peers that answer accept connections."""
         return () if self._locator is None else self._locator.reachable_peers()
+
+    def is_ours(self, node: bytes) -> bool:
+        """Return True if that node address is one of ours."""
+        return node in self._addresses
+
+    def has_route(self, node: bytes) -> bool:
+        """Return True if there is a route to node addresses of that family."""
+        return len(node) in self._families
 
     def relayed(self, places: tuple[ContactAddress, ...], now_us: int) -> None:
         """Be found at these locations, which are at relays."""

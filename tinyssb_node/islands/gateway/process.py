@@ -220,7 +220,13 @@ class IslandGateway:
         me, first = self._way.me, tuple(self._way.first)
         for name, island in self.islands.items():
             kept = self._kept.pop(name, KnownPeers())
-            island.begin(me, KnownPeers((*kept.historic, *first), (*first, *kept.recent)), self.now_us())
+            island.begin(
+                me,
+                KnownPeers((*kept.historic, *first), (*first, *kept.recent)),
+                self.now_us(),
+                also=self._way.also,
+                families=self._way.families,
+            )
         self._logger.info(
             "looking for other islands",
             address=text_of(me.node, me.message) if me.node else None,
@@ -260,7 +266,8 @@ class IslandGateway:
             self._arm()
 
     def _send(self, to: Peer, datagram: bytes) -> None:
-        self._datagrams.send(to, datagram)
+        if len(to.node) in self._way.families:
+            self._datagrams.send(to, datagram)
 
     def _arm(self) -> None:
         """Wake up when a locator is due next."""
@@ -304,7 +311,7 @@ class IslandGateway:
 
     def row(self) -> GatewayRow:
         """For whoever asks."""
-        now_us, me = self.now_us(), self._way.me
+        now_us, me, also = self.now_us(), self._way.me, self._way.also
         rows: list[ProblemRow] = [
             ProblemRow(what=what, problem=problem, ago_us=now_us - at_us)
             for what, (problem, at_us) in self._problems.items()
@@ -315,6 +322,7 @@ class IslandGateway:
             uptime_us=now_us - self._begun_us,
             listen=f"[{host}]:{self._links.port}" if ":" in host else f"{host}:{self._links.port}",
             address=text_of(me.node, me.message) if me is not None and me.node else None,
+            also=None if also is None else text_of(also.node, also.message),
             away=self._way.away,
             networks=[
                 _locator_row(island, self._links.relays(name)) for name, island in self.islands.items()

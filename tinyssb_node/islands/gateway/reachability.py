@@ -1,13 +1,14 @@
 """Reachability: our address for others, the addresses of the first peers, and whether there is a route to them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
 from tinyssb_node.islands.gateway.datagrams import address_towards, resolve
+from tinyssb_node.islands.locator import limits as locator_limits
 from tinyssb_node.islands.locator.addresses import (
     ContactAddress,
     Peer,
@@ -19,7 +20,10 @@ from tinyssb_node.islands.locator.addresses import (
 
 NOWHERE: Final = ContactAddress(b"", port_of(0), port_of(0))
 """The address of a node that cannot be reached from outside."""
-_IPV4_SIZE: Final = 4
+BOTH_FAMILIES: Final = frozenset({locator_limits.IPV4_SIZE, locator_limits.IPV6_SIZE})
+"""Sizes of node addresses of IPv4 and IPv6."""
+_EXAMPLES: Final = (peer_of("2001:db8::1", 9), peer_of("192.0.2.1", 9))
+"""Addresses reserved for examples (RFC 3849, 5737): used to ask for a route of each family. Nothing is sent there."""
 _ANY: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 
 
@@ -60,6 +64,10 @@ class Reachability:
         """Addresses were found since the last ``look``."""
         self.me: ContactAddress | None = None
         """Our address for others; None: not known yet."""
+        self.also: ContactAddress | None = None
+        """Our address of the other family, if we listen on all addresses and have a global one."""
+        self.families: Collection[int] = BOTH_FAMILIES
+        """Sizes of node addresses to which there is a route."""
         self.away = False
         """True while there is no route to others."""
 
@@ -86,12 +94,14 @@ class Reachability:
             return "its address is link-local, multicast, or of another kind that no other network reaches"
         if not self._can_send(found):
             return "its address is IPv6, but `gateway.listen` is IPv4"
-        if self.me is not None and self.me.node == found.node:
+        if any(one is not None and one.node == found.node for one in (self.me, self.also)):
             return "it has our own address: the locator identifies nodes by their address, not by their port"
         return None
 
     def _can_send(self, peer: Peer) -> bool:
-        return (self._ipv6 or len(peer.node) == _IPV4_SIZE) and scope_of(peer.node) is not Scope.NOWHERE
+        return (self._ipv6 or len(peer.node) == locator_limits.IPV4_SIZE) and scope_of(
+            peer.node
+        ) is not Scope.NOWHERE
 
     def look(self, now_us: int) -> bool:
         """Check. Return True if the locator must be started or restarted: our address or those of the first peers have
@@ -109,9 +119,11 @@ class Reachability:
         if was_away:
             # Names may mean other addresses where we are now.
             self._due_us.clear()
-        before, self.me = self.me, self._place(ours, first)
+        before = self.me, self.also, self.families
+        self.me = self._place(ours, first)
+        self._look_at_families(ours)
         changed, self._changed = self._changed, False
-        return was_away or changed or before != self.me
+        return was_away or changed or before != (self.me, self.also, self.families)
 
     async def close(self) -> None:
         """Stop resolving names."""
@@ -141,6 +153,26 @@ class Reachability:
             return NOWHERE  # behind a router
         return ContactAddress(ours, self._port, self._port)
 
+    def _look_at_families(self, ours: bytes | None) -> None:
+        """Find our addresses of both families. With a stated address there is no other one."""
+        routes = [] if ours is None else [ours]
+        with suppress(OSError):
+            routes += [
+                one for peer in _EXAMPLES if self._can_send(peer) and (one := self._towards(peer)) is not None
+            ]
+        self.families = frozenset(map(len, routes)) or BOTH_FAMILIES
+        self.also = None
+        if self._stated is not None or self.me is None:
+            return
+        others = (one for one in routes if ours is None or len(one) != len(ours))
+        found = next((one for one in others if scope_of(one) is Scope.GLOBAL), None)
+        if found is not None:
+            also = ContactAddress(found, self._port, self._port)
+            if self.me.node:
+                self.also = also
+            else:
+                self.me = also
+
     def _look_up(self, now_us: int) -> None:
         """Resolve names that are due: soon if one was not found, else now and then, since addresses of homes change."""
         due = [name for name in self._names - self._literal if self._due_us.get(name, now_us) <= now_us]
@@ -166,4 +198,4 @@ class Reachability:
 
 
 def _is_ipv4(peer: Peer) -> bool:
-    return len(peer.node) == _IPV4_SIZE
+    return len(peer.node) == locator_limits.IPV4_SIZE

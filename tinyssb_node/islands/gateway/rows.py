@@ -76,6 +76,7 @@ class GatewayRow(ControlRow, frozen=True, kw_only=True):
     unsent: int
     problems: list[ProblemRow]
     relay: RelayRow | None = None
+    also: str | None = None
 
 
 class LocationRow(ControlRow, frozen=True):

@@ -138,10 +138,13 @@ class LocatorContext:
         chance: LocatorRandomSource,
         secret: bytes,
         historic: Sequence[Peer],
+        also: ContactAddress | None = None,
     ) -> None:
         self.settings = settings
         self._node = settings.node
         self.me = me
+        self.also = also
+        """Our address of the other family, IPv4 or IPv6, if we have both."""
         self.relayed: tuple[ContactAddress, ...] = ()
         """Our locations at relays, if we cannot be reached, or nobody has shown yet that we can."""
         self.label = label_of_address(me.node or secret)
@@ -201,11 +204,24 @@ class LocatorContext:
     @property
     def places(self) -> tuple[ContactAddress, ...]:
         """Our locations, as others can connect to them: our own, if there is one, and those at relays."""
-        return (self.me, *self.relayed) if self.me.node else self.relayed
+        return (*self.addresses, *self.relayed)
+
+    @property
+    def addresses(self) -> tuple[ContactAddress, ...]:
+        """Our own addresses for others, one of a family; none if others cannot reach us."""
+        return tuple(one for one in (self.me, self.also) if one is not None and one.node)
+
+    def me_to(self, peer: Peer) -> ContactAddress:
+        """Return the address of ours that *peer* sees: that of its family. It confirms us by no other one."""
+        return next((one for one in self.addresses if len(one.node) == len(peer.node)), self.me)
+
+    def is_own(self, node: bytes) -> bool:
+        """Return True if that node address is ours."""
+        return any(one.node == node for one in self.addresses)
 
     def is_ours(self, place: ContactAddress) -> bool:
         """Return True if *place* is a location of ours."""
-        return place.peer == self.me.peer or place in self.relayed
+        return place.peer in [one.peer for one in self.addresses] or place in self.relayed
 
     def be_relayed(self, places: tuple[ContactAddress, ...]) -> None:
         """Have these locations at relays, and no others."""
@@ -255,12 +271,12 @@ class LocatorContext:
 
     def may_send(self, peer: Peer) -> bool:
         """Return True if its addresses are valid, and not ours."""
-        return reachable(self.me.node, peer.node, peer.message) and peer.node != self.me.node
+        return reachable(self.me.node, peer.node, peer.message) and not self.is_own(peer.node)
 
     def is_source(self, peer: Peer) -> bool:
         """Return True if a message can have come from there: from one node, and not from ourselves."""
         known = scope_of(peer.node) is not Scope.NOWHERE and is_port(peer.message)
-        return known and peer.node != self.me.node
+        return known and not self.is_own(peer.node)
 
     def is_usable(self, place: ContactAddress) -> bool:
         """Return True if the layer above could connect there."""

@@ -45,13 +45,15 @@ class Locator:
         *,
         historic: Sequence[Peer] = (),
         recent: Sequence[Peer] = (),
+        also: ContactAddress | None = None,
     ) -> None:
-        """Start as *me*: its node address is empty if nodes outside cannot reach us.
+        """Start as *me*: its node address is empty if nodes outside cannot reach us. *also* is our address of the other
+        family, if we have both IPv4 and IPv6.
 
         *secret* is SECRET_SIZE random bytes; a new one for each start is fine. *historic*, the newest first, and
         *recent* were saved at an earlier run, or configured by the user.
         """
-        self.context = context = LocatorContext(settings, me, chance, secret, historic)
+        self.context = context = LocatorContext(settings, me, chance, secret, historic, also)
         self.discovery = PeerDiscovery(context, now_us)
         self.resources = LocalResources()
         self.active = ActiveLookups(context)

@@ -159,12 +159,13 @@ class QueryRelay:
     def _known(self, label: Label) -> tuple[Location, ...]:
         """Return the locations in the map, and our own as it is now, since its advert may be minutes off."""
         known = self._context.map.known(label)
-        ours, me = self._resources.get(label), self._context.me
-        if ours is None or not me.node:
+        ours, addresses = self._resources.get(label), self._context.addresses
+        if ours is None or not addresses:
             return known
-        others = tuple(location for location in known if location.place.peer != me.peer)
+        mine = {one.peer for one in addresses}
+        others = tuple(location for location in known if location.place.peer not in mine)
         old = any(location.parameters.timestamp > ours.timestamp for location in others)
-        return (*others, Location(me, replace(ours, old=ours.old or old)))
+        return (*others, *(Location(one, replace(ours, old=ours.old or old)) for one in addresses))
 
     def _first_hop(self, label: Label, hint: RoutingHint) -> ConfirmedPeer | None:
         context = self._context
@@ -214,7 +215,7 @@ class QueryRelay:
         if split_relayed(to.node)[1]:
             return
         report = LocatorReport(None, None, label, tuple(newer), label == self._context.label)
-        if to == self._context.me.peer:
+        if to in [one.peer for one in self._context.addresses]:
             self._arrived(report, now_us)
         else:
             self._report(to, report, now_us)

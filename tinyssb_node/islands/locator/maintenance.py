@@ -78,7 +78,7 @@ class TableMaintenance:
             at = position(context.label, advert.label)
             if context.is_ours(place):
                 self._buffer(at, advert, now_us)
-            elif not context.is_usable(place) or place.node == context.me.node:
+            elif not context.is_usable(place) or context.is_own(place.node):
                 context.drop("address")
             elif context.shunned.has(place, now_us):
                 context.drop("shunned")
