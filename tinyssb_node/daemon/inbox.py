@@ -1,4 +1,4 @@
-"""What came in at the faces, and waits for the nodes' next turn.
+"""Items that came in at the faces, and wait for the nodes' next turn.
 
 Each face has a queue of its own, and the faces take turns, an item each: a flood at one of them neither crowds out what
 the others receive nor delays it.
