@@ -332,5 +332,8 @@ def test_without_an_address_of_ipv4_relays_are_used_too() -> None:
     assert island.needs_relays(0)
     island.begin(six, KnownPeers(), 0, also=place(1))
     assert not island.needs_relays(0)
+    # Both sides of two connections choose the same one, since they compare addresses of one family.
+    assert island.address_like(place(2).node) == place(1).node
+    assert island.address_like(node_of("2001:db8::2")) == six.node
     assert island.is_ours(six.node)
     assert island.is_ours(place(1).node)

@@ -342,7 +342,7 @@ class GatewayLinks:
                 self._tell(text_of(place.node, place.connection), "it sends nothing of what it promised")
                 called.island.failed(place, now_us)
                 task.cancel()
-        elif called.island.address > place.node and self._callers(name, place.node):
+        elif called.island.address_like(place.node) > place.node and self._callers(name, place.node):
             # Both called at once. One connection is enough, and both sides choose the same (tie-break).
             self._waited[name, place] = now_us + limits.PROMISE_US
             task.cancel()

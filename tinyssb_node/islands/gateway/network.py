@@ -187,6 +187,10 @@ class GatewayNetwork:
         """Return where peers that answer accept connections."""
         return () if self._locator is None else self._locator.reachable_peers()
 
+    def address_like(self, node: bytes) -> bytes:
+        """Return our address of the family of *node*; our main one if we have none."""
+        return next((one for one in self._addresses if len(one) == len(node)), self.address)
+
     def is_ours(self, node: bytes) -> bool:
         """Return True if that node address is one of ours."""
         return node in self._addresses

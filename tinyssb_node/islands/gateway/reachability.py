@@ -109,7 +109,7 @@ class Reachability:
         self._look_up(now_us)
         first = self.first
         try:
-            ours = self._ours(first)
+            ours, routes = self._ours(first), self._routes()
         except OSError:
             # The system has no socket for us: nothing changes until it has.
             return False
@@ -121,7 +121,7 @@ class Reachability:
             self._due_us.clear()
         before = self.me, self.also, self.families
         self.me = self._place(ours, first)
-        self._look_at_families(ours)
+        self._take_families(ours, routes)
         changed, self._changed = self._changed, False
         return was_away or changed or before != (self.me, self.also, self.families)
 
@@ -153,14 +153,14 @@ class Reachability:
             return NOWHERE  # behind a router
         return ContactAddress(ours, self._port, self._port)
 
-    def _look_at_families(self, ours: bytes | None) -> None:
-        """Find our addresses of both families. With a stated address there is no other one."""
-        routes = [] if ours is None else [ours]
-        with suppress(OSError):
-            routes += [
-                one for peer in _EXAMPLES if self._can_send(peer) and (one := self._towards(peer)) is not None
-            ]
-        self.families = frozenset(map(len, routes)) or BOTH_FAMILIES
+    def _routes(self) -> list[bytes]:
+        """Return our address of each family that we have a route of. Raises OSError."""
+        found = (self._towards(peer) for peer in _EXAMPLES if self._can_send(peer))
+        return [address for address in found if address is not None]
+
+    def _take_families(self, ours: bytes | None, routes: Sequence[bytes]) -> None:
+        """Note our addresses of both families. With a stated address there is no other one."""
+        self.families = frozenset(len(one) for one in (ours, *routes) if one is not None) or BOTH_FAMILIES
         self.also = None
         if self._stated is not None or self.me is None:
             return
