@@ -143,3 +143,31 @@ def test_the_daemon_does_not_leave_what_it_may_not(home: Path) -> None:
         for left in ([feed.hex()], [JUNK[0]]):
             with pytest.raises(Exception, match="not in the set, or ours"):
                 node.rekey(b"a key of ours", left)
+
+
+def test_a_set_that_phones_do_not_survive_is_emptied_to_its_places(home: Path, port: int) -> None:
+    """As docs/howto/trouble.md says: ``set.places``, a restart, and two commands."""
+    keys = [key_of(f"author {number}") for number in range(30)]
+    entries = [written(key, [b"hello"])[0].packet for key in keys]
+
+    def name_all(enough: str, count: int) -> None:
+        end_s = time.monotonic() + PATIENCE_S
+        while "  open" not in said(home, "status"):
+            assert time.monotonic() < end_s
+        with connect(f"ws://127.0.0.1:{port}") as peer:
+            while row(home)[enough] < count:
+                assert time.monotonic() < end_s, row(home)
+                for key, entry in zip(keys, entries, strict=True):
+                    peer.send(serialize_feeds(Network().goset_dmx, Feeds((key.feed_id,))))
+                    peer.send(entry)
+
+    with daemon(home):
+        name_all("feeds", 31)
+    with (home / "config.toml").open("a") as config:
+        config.write("\n[set]\nplaces = 10\n")
+    with daemon(home):
+        assert row(home)["feeds"] == 31, "it does not shrink by itself"
+        said(home, "network", "rekey", "--only-known", "--yes", "--no-qr")
+        said(home, "network", "rekey", "--back", "--only-known", "--yes")
+        name_all("beyond", 21)
+        assert (row(home)["feeds"], row(home)["set_key"]) == (10, None)

@@ -3,8 +3,8 @@
 from tinyssb_node.control.rows import PhonesRow
 
 _ADVICE = (
-    "Set `set.places` in config.toml, on this node and its neighbours: further feeds then stay out of the set. "
-    "More: docs/howto/trouble.md"
+    "Set `set.places` in config.toml, on this node and its neighbours: further feeds then stay out of the set. How to "
+    'take out those that are in it, or to use a network of its own for them: docs/howto/trouble.md, "Phones that end"'
 )
 
 
