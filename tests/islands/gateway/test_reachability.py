@@ -280,6 +280,12 @@ async def test_a_route_of_the_other_family_that_comes_later_is_told() -> None:
     assert looked.also == place("2001:db8::5")
 
 
+async def test_a_gateway_of_a_private_network_is_not_found_from_the_internet() -> None:
+    looked = way(TwoFamilies("192.168.1.5", "2001:db8::5"), "::", peers=(("192.168.1.9", 1),))
+    assert looked.look(0)
+    assert (looked.me, looked.also) == (place("192.168.1.5"), None)
+
+
 async def test_a_stated_address_is_the_only_one() -> None:
     looked = way(TwoFamilies("203.0.113.5", "2001:db8::5"), "::", public=("203.0.113.9", 9_000))
     assert looked.look(0)

@@ -159,10 +159,13 @@ class Reachability:
         return [address for address in found if address is not None]
 
     def _take_families(self, ours: bytes | None, routes: Sequence[bytes]) -> None:
-        """Note our addresses of both families. With a stated address there is no other one."""
+        """Note our addresses of both families. With a stated address there is no other one; nor in a private network,
+        where strangers who name private addresses must not find us."""
         self.families = frozenset(len(one) for one in (ours, *routes) if one is not None) or BOTH_FAMILIES
         self.also = None
         if self._stated is not None or self.me is None:
+            return
+        if self.me.node and scope_of(self.me.node) is not Scope.GLOBAL:
             return
         others = (one for one in routes if ours is None or len(one) != len(ours))
         found = next((one for one in others if scope_of(one) is Scope.GLOBAL), None)
