@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from spark_sink.serving.address import parse_address
 from spark_sink.serving.database import Database
-from spark_sink.serving.ddl import POSTGRES
 from spark_sink.serving.tables import DERIVED
 
 STAGED: Final = tuple(
@@ -26,9 +25,10 @@ STAGED: Final = tuple(
 def prepare(database: Database) -> None:
     """Make the tables ``staged_<table>``, empty. Raises DatabaseFailedError."""
     for table in STAGED:
-        columns = ", ".join(f'"{column.name}" {POSTGRES.types[column.type]}' for column in table.columns)
         database.execute(f"DROP TABLE IF EXISTS staged_{table.name}")
-        database.execute(f"CREATE UNLOGGED TABLE staged_{table.name} (delivery bigint NOT NULL, {columns})")
+        database.execute(
+            f"CREATE UNLOGGED TABLE staged_{table.name} (delivery bigint NOT NULL, LIKE {table.name})"
+        )
 
 
 def deliver(name: str, tables: Mapping[str, pa.Table]) -> int:
