@@ -92,7 +92,6 @@ class GatewayNetwork:
         self._send = send
         self._locator: Locator | None = None
         self._me, self._young_since_us, self._begun_us = NOWHERE, 0, 0
-        self._addresses: Sequence[bytes] = ()
         self._families: Collection[int] = BOTH_FAMILIES
         self._relayed: tuple[ContactAddress, ...] = ()
         """Our locations at relays."""
@@ -133,7 +132,6 @@ class GatewayNetwork:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._me, self._young_since_us, self._met = me, now_us, 0
-        self._addresses = [one.node for one in (me, also) if one is not None and one.node]
         self._families = families
         self._begun_us = now_us
         self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
@@ -181,7 +179,8 @@ class GatewayNetwork:
         if self._locator is None:
             return False
         doubted = now_us - self._begun_us >= limits.REACHED_WAIT_US and not self._locator.counts().reached
-        return doubted or not any(len(node) == locator_limits.IPV4_SIZE for node in self._addresses)
+        addresses = self._locator.context.addresses
+        return doubted or not any(len(one.node) == locator_limits.IPV4_SIZE for one in addresses)
 
     def reachable_peers(self) -> tuple[ContactAddress, ...]:
         """Return where peers that answer accept connections."""
@@ -189,11 +188,11 @@ class GatewayNetwork:
 
     def address_like(self, node: bytes) -> bytes:
         """Return our address of the family of *node*; our main one if we have none."""
-        return next((one for one in self._addresses if len(one) == len(node)), self.address)
+        return self.address if self._locator is None else self._locator.context.me_to(node).node
 
     def is_ours(self, node: bytes) -> bool:
         """Return True if that node address is one of ours."""
-        return node in self._addresses
+        return self._locator is not None and self._locator.context.is_own(node)
 
     def has_route(self, node: bytes) -> bool:
         """Return True if there is a route to node addresses of that family."""

@@ -211,9 +211,9 @@ class LocatorContext:
         """Our own addresses for others, one of a family; none if others cannot reach us."""
         return tuple(one for one in (self.me, self.also) if one is not None and one.node)
 
-    def me_to(self, peer: Peer) -> ContactAddress:
-        """Return the address of ours that *peer* sees: that of its family. It confirms us by no other one."""
-        return next((one for one in self.addresses if len(one.node) == len(peer.node)), self.me)
+    def me_to(self, node: bytes) -> ContactAddress:
+        """Return the address of ours that a peer at *node* sees: that of its family. It confirms us by no other one."""
+        return next((one for one in self.addresses if len(one.node) == len(node)), self.me)
 
     def is_own(self, node: bytes) -> bool:
         """Return True if that node address is ours."""

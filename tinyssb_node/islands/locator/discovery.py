@@ -43,7 +43,7 @@ class PeerDiscovery:
     def _ping(self, peer: Peer, now_us: int) -> None:
         context = self._context
         cookie = context.cookies.make(CookiePurpose.PONG, context.peer_bytes(peer), now_us)
-        context.send(peer, LocatorPing(context.me_to(peer).peer, cookie))
+        context.send(peer, LocatorPing(context.me_to(peer.node).peer, cookie))
 
     def check(self, one: ConfirmedPeer, now_us: int) -> None:
         """Ping a peer that was just sent a message without acknowledgement, unless it was confirmed lately."""
@@ -127,7 +127,7 @@ class PeerDiscovery:
         parameters = NodeParameters(
             max(0, now_us - self._begun_us) // 1_000_000, stated.bandwidth_bps, stated.free_bytes
         )
-        others, me = self._others(to), context.me_to(to)
+        others, me = self._others(to), context.me_to(to.node)
         most = min(context.credit_of(to, now_us), limits.DATAGRAM_MAX)
         pong = LocatorPong(fresh, copied, me, tuple(others), parameters)
         while others and len(context.bytes_of(pong)) > most:
