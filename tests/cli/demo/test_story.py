@@ -1,6 +1,7 @@
 """The story told without its processes: time passes when it sleeps."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -43,9 +44,12 @@ class FakeMesh:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock of the story alone: threads that earlier tests left behind sleep by the real one."""
     now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    passing = SimpleNamespace(
+        monotonic=lambda: now[0], sleep=lambda seconds: now.__setitem__(0, now[0] + seconds)
+    )
+    monkeypatch.setattr(telling, "time", passing)
     monkeypatch.setattr(telling, "summarize", lambda mesh: mesh.summary())
     return now
 
