@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
-from spark_sink.settings import LOCAL, NO_SPARK
+from spark_sink.settings import LOCAL, LOCAL_ENGINE, NO_SPARK, SPARK_ENGINE
 
 _USAGE = 64
 """Exit code of a command line that is not valid (sysexits.h)."""
@@ -182,7 +182,15 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_database(parser, "the database to fill")
     parser.add_argument(
-        "--checkpoint", metavar="DIR", help="folder of Spark's checkpoint (default: beside the database file)"
+        "--engine",
+        choices=(SPARK_ENGINE, LOCAL_ENGINE),
+        help="what runs the tasks: Spark, or processes of this machine, without Java "
+        "(default: local for `run` on this machine, spark for `backfill`, clusters and a folder of `land`)",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="for a folder of `land`: Spark's list of the files it has read (default: beside the database file)",
     )
     days = "days for which single packets are kept, to be matched with late logs"
     _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
@@ -204,7 +212,7 @@ def _add_spark_options(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="Spark cluster, as spark://host:7077 (default: this machine)",
     )
-    _add_number(parser, "--threads", 2, "Spark tasks that run at one time")
+    _add_number(parser, "--threads", 2, "tasks that run at one time, on this machine")
     _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
 
 
@@ -227,10 +235,13 @@ def _add_number(
 
 
 def _stream(options: argparse.Namespace) -> int:
-    from spark_sink import runner
-    from spark_sink.settings import Settings, default_checkpoint
+    from spark_sink import runner, session
+    from spark_sink.settings import Settings, default_checkpoint, default_engine
 
     options.checkpoint = options.checkpoint or default_checkpoint(options.database)
+    options.engine = options.engine or default_engine(
+        options.logs, options.master, once=options.once, submitted=session.is_submitted()
+    )
     return runner.run(Settings(**_values(options, Settings)), once=options.once, tell=_tell)
 
 

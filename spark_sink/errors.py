@@ -97,13 +97,15 @@ class NoLogsFolderError(SinkError):
 
 
 class JobFailedError(InternalError):
-    """A stream that Spark stopped for a reason of its own."""
+    """A stream that an engine stopped for a reason of its own."""
 
-    def __init__(self, details: Path) -> None:
+    def __init__(self, what: str, details: Path, *, may_pass: bool = False) -> None:
+        """*may_pass*: the cause may have passed when the stream is started again."""
         super().__init__(
-            f"Spark stopped; its own report is in {details}. All records that were counted are kept. The next start "
+            f"{what} stopped; the report is in {details}. All records that were counted are kept. The next start "
             "continues from there."
         )
+        self.may_pass = may_pass
 
 
 class BadQuestionError(SinkError):

@@ -1,4 +1,4 @@
-"""Functions over many items, run by Spark's executors: an item is a task."""
+"""Functions over many items, run by an engine: an item is a task."""
 
 import pickle
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -23,10 +23,35 @@ _OURS: Final = re.compile(r"spark_sink\.errors\.\w+Error: ([^\n]+)")
 
 
 class TasksFailedError(Exception):
-    """Tasks that did not come to their end; the message is the reason, in a line."""
+    """Tasks that did not come to their end: the reason in a line, and the whole report if there is more."""
+
+    def __init__(self, reason: str, report: str = "") -> None:
+        super().__init__(reason, report)
+        self.report = report or reason
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
-class Executors:
+class Executors(Protocol):
+    """Runner of tasks that can open the database."""
+
+    @property
+    def database(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def tell(self) -> Callable[[str], None]:
+        """Return the function for what users should know."""
+        ...
+
+    def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+        """Yield what *function* makes of each item, in order. Raises TasksFailedError."""
+        ...
+
+
+class SparkExecutors:
     """The executors of a Spark session."""
 
     def __init__(self, session: "SparkSession", database: str, tell: Callable[[str], None]) -> None:

@@ -117,6 +117,22 @@ QUERY_STARTS_MAX: Final = 3
 """Times that the stream is started in a row without a batch between. Spark gives up if a Python worker needs more than
 ten seconds to start, which happens on a busy machine; the next start usually succeeds."""
 
+TASK_SIZE: Final = 16 * 2**20
+"""Most bytes of a task: a second's work, so that the cost of starting it vanishes and cores share evenly."""
+
+# --- The engine ``local`` (docs/reference/sink.md)
+
+LOCAL_SMALL: Final = 2**20
+"""Bytes of a batch that are read in the job's own process: some 50 ms. Less is not worth the way to another one."""
+LOCAL_LOOK_S: Final = 0.05
+"""Time between two looks at logs that do not change."""
+LOCAL_LOOK_SHARE: Final = 4
+"""And it is so many times as long as a look takes: a fifth of a core at most, where listing the logs takes long."""
+LOCAL_IDLE_S: Final = 60.0
+"""Time without work after which a process is ended: starting one takes half a second."""
+LOCAL_REST_MAX_S: Final = 0.5
+"""Longest rest after a small batch. It is as long as the batch took: half of the time is left to others."""
+
 # --- The refresh (docs/reference/sink.md)
 
 SIGHTS_AT_A_TIME: Final = 400_000

@@ -19,9 +19,7 @@ from spark_sink.stream_offset import (
     BootProgress,
     Interval,
     LogOffset,
-    MissingRecords,
     StreamOffset,
-    Tail,
     bound,
     covers,
     holes,
@@ -30,6 +28,16 @@ from spark_sink.stream_offset import (
 )
 
 _NOTHING: Final = BootProgress()
+
+
+class LostRecordsError(FileNotFoundError):
+    """Records of a planned batch whose files are gone, as with a disk that is not mounted."""
+
+    def __init__(self, node: str, boot: int, first: int, end: int) -> None:
+        super().__init__(
+            f"Records {first} to {end - 1} of boot {boot} of the node {node} were planned to be read, and are not "
+            "there any more. Nothing was counted. Bring their files back, or begin with a new checkpoint."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +159,10 @@ class _LogPlan:
             lambda: segment_probe.find_end(self._files, self._node, segment, low, high),
         )
 
-    def parts(self, end: LogOffset) -> tuple[list[SegmentPart], list[MissingRecords]]:
-        """Return the parts between the offset and *end*, and the records that are not there. Raises OSError."""
+    def parts(self, end: LogOffset) -> list[SegmentPart]:
+        """Return the parts between the offset and *end*. Raises LostRecordsError, OSError."""
         assert self._boots is not None
         parts: list[SegmentPart] = []
-        missing: list[MissingRecords] = []
         for number, boot in end.items():
             before = self._boots.get(number, _NOTHING)
             if boot == before:
@@ -166,13 +173,9 @@ class _LogPlan:
                 parts += [part for part, _, _ in found]
                 known = [(first, high) for _, first, high in found]
                 known += [(was.first, was.next) for was in before.runs]
-                tails = {high: Tail(part.segment.first, part.high) for part, _, high in found}
-                tails |= {was.next: was.tail for was in before.runs if was.tail is not None}
-                missing += [
-                    MissingRecords(self._node, number, low, high, tails.get(low))
-                    for low, high in holes(run.first, run.next, known)
-                ]
-        return parts, missing
+                for low, high in holes(run.first, run.next, known):
+                    raise LostRecordsError(self._node, number, low, high)
+        return parts
 
     def _parts_of(
         self, run: Interval, chosen: tuple[Segment, ...], before: BootProgress
@@ -297,22 +300,18 @@ class Planner:
         taken = {node: logs[node].take(share) for node, share in shares.items() if share}
         return {**start, **{node: boots for node, boots in taken.items() if boots}}
 
-    def parts(self, start: StreamOffset, end: StreamOffset) -> tuple[list[SegmentPart], list[MissingRecords]]:
-        """Return the parts of a batch, and the records of it that are not there. Raises OSError.
-
-        Segments are in order of node and name.
+    def parts(self, start: StreamOffset, end: StreamOffset) -> list[SegmentPart]:
+        """Return the parts of a batch, in order of node and segment. Raises LostRecordsError if a file that was there
+        when it was planned is gone; OSError.
         """
         parts: list[SegmentPart] = []
-        missing: list[MissingRecords] = []
         for node, boots in sorted(end.items()):
             if boots == start.get(node):
                 continue
             log = self._logs.get(node) or _LogPlan(self._files, node)
             log.update(self._listing.get(node, ()), start.get(node, {}))
-            found, absent = log.parts(boots)
-            parts += found
-            missing += absent
-        return parts, missing
+            parts += log.parts(boots)
+        return parts
 
     def bytes_behind(self, offset: StreamOffset) -> int:
         """Count the bytes that exist and were not read yet. Raises OSError."""

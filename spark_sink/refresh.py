@@ -176,7 +176,7 @@ class Refresh:
             begin_us = self._wall_us()
 
     def _made(self, chunks: Sequence[Chunk], known: AffectedHours) -> Iterator[DerivedHours]:
-        """Yield the rows of each chunk: made by executors if they are many, else here, or if Spark fails."""
+        """Yield the rows of each chunk: made by executors if they are many, else here, or if those fail."""
 
         def stretches(first: int) -> Iterator[Stretch]:
             for chunk in chunks[first:]:

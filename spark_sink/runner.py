@@ -7,23 +7,28 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
 from types import FrameType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from spark_sink import errors, limits, session
+from spark_sink.executors import Executors
+from spark_sink.job import Job, RefreshThread
 from spark_sink.log_files import open_files
 from spark_sink.planner import Planner
-from spark_sink.serving.address import shown
+from spark_sink.refresh import Refresh
 from spark_sink.serving.connect import open_for_writing
-from spark_sink.settings import Settings, StreamSettings
-from spark_sink.stream_offset import parse_offset
+from spark_sink.serving.database import Database
+from spark_sink.settings import LOCAL_ENGINE, NO_SPARK, Settings, StreamSettings
+from spark_sink.stream_offset import StreamOffset, parse_offset
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from spark_sink.job import Job
-
+Ended = TypeVar("Ended")
+STOPPED: Final = "Stopped. All records that were counted are kept; the next run continues from there."
+"""Message after a signal asked to end."""
 _POLL_S: Final = 0.5
 _OURS: Final = re.compile(r"spark_sink\.errors\.([A-Za-z]+Error): ([^\n]+)")
 
@@ -37,36 +42,62 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
     # A fault in the folders is reported before Java is started, which takes seconds.
     if not settings.is_bronze:
         open_files(settings.logs, settings.endpoint).listing()
-    session.require_java()
-    tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
-    spark = session.make_session(
-        master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
-    )
-    try:
-        from spark_sink import job  # noqa: PLC0415 - needs pyspark, which may be missing
-
-        with open_for_writing(settings.database) as database:
-            work = job.Job(spark, settings, database, tell)
-            reading = SupervisedQuery(work, settings, tell, lambda: session.has_workers(spark), once=once)
-            if not once:
-                return follow_logs(work, reading, settings)
-            if reading.watch():
-                return 0
-            tell("All logs are read. Deriving the tables that take all logs together.")
-            with _refreshing(settings):
-                work.refresh.run_to_end(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
-            tell("Done.")
+    with _started(settings, tell) as engine, open_for_writing(settings.database) as database:
+        work = Job(settings, database, engine.executors)
+        reading = engine.read(work, database, once=once)
+        if not once:
+            return follow_logs(work.refresh, reading, settings)
+        if reading.watch():
             return 0
-    finally:
-        with without_java():
-            spark.stop()
+        tell("All logs are read. Deriving the tables that take all logs together.")
+        with _refreshing(settings):
+            work.refresh.run_to_end(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
+        tell("Done.")
+        return 0
 
 
-def follow_logs(work: "Job", reading: "SupervisedQuery", settings: Settings) -> int:
+class Reading(Protocol):
+    """Reading that an engine has begun."""
+
+    def watch(self) -> bool:
+        """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
+        ...
+
+    def stop(self) -> None:
+        """End it, from another thread."""
+        ...
+
+
+class Engine(Protocol):
+    """Runner of a batch's tasks."""
+
+    @property
+    def executors(self) -> Executors | None:
+        """Return what can derive hours; None: the job does it alone."""
+        ...
+
+    def read(self, job: Job, database: Database, *, once: bool) -> Reading:
+        """Begin to read. Raises SinkError."""
+        ...
+
+
+def _started(settings: Settings, tell: Callable[[str], None]) -> AbstractContextManager[Engine]:
+    """Only the engine that is used is loaded: Spark may be missing."""
+    if settings.engine == LOCAL_ENGINE:
+        from spark_sink import local_stream  # noqa: PLC0415 - as above
+
+        return local_stream.started(settings, tell)
+    session.require_java()
+    try:
+        from spark_sink import spark_stream  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise errors.UnavailableError(NO_SPARK) from error
+    return spark_stream.started(settings, tell)
+
+
+def follow_logs(refresh: Refresh, reading: Reading, settings: Settings) -> int:
     """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
-    from spark_sink import job  # noqa: PLC0415 - as above
-
-    refresher = job.RefreshThread(work.refresh, reading.stop)
+    refresher = RefreshThread(refresh, reading.stop)
     refresher.start()
     try:
         reading.watch()
@@ -133,24 +164,37 @@ class SupervisedQuery:
     def watch(self) -> bool:
         """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
         self._tell("Reading everything that is there." if self._once else "Reading. Stop with Ctrl-C.")
-        from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
+        progress = QueryProgress(self._settings, self._tell, self._has_workers)
+        starts = count()
 
-        left = limits.QUERY_STARTS_MAX
-        while True:
-            progress = ProgressReport(self.query, self._settings, self._tell, self._has_workers)
-            try:
-                return watch_query(self.query, self._settings, progress)
-            except errors.JobFailedError as error:
-                left = limits.QUERY_STARTS_MAX if progress.any else left - 1
-                if left <= 0 or not isinstance(error.__cause__, StreamingQueryException):
-                    raise  # Spark itself no longer runs, or gives up each time
-                self._tell(f"{error} It is started again now.")
-            self.query = self._work.start(once=self._once)
-            if self._stopped:
-                self.query.stop()
+        def attempt() -> bool:
+            if next(starts):
+                self.query = self._work.start(once=self._once)
+                if self._stopped:
+                    self.query.stop()
+            progress.follow(self.query)
+            return watch_query(self.query, self._settings, progress)
+
+        return with_restarts(attempt, progress, self._tell)
 
 
-def watch_query(query: "StreamingQuery", settings: StreamSettings, progress: "ProgressReport") -> bool:
+def with_restarts(
+    attempt: Callable[[], Ended], progress: "ProgressReport", tell: Callable[[str], None]
+) -> Ended:
+    """Return what *attempt* returns; after a failure that may pass, try again, some times. Raises SinkError."""
+    left = limits.QUERY_STARTS_MAX
+    while True:
+        progress.any = False
+        try:
+            return attempt()
+        except errors.JobFailedError as error:
+            left = limits.QUERY_STARTS_MAX if progress.any else left - 1
+            if left <= 0 or not error.may_pass:
+                raise
+            tell(f"{error} It is started again now.")
+
+
+def watch_query(query: "StreamingQuery", settings: StreamSettings, progress: "QueryProgress") -> bool:
     """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
@@ -165,9 +209,10 @@ def watch_query(query: "StreamingQuery", settings: StreamSettings, progress: "Pr
         except failures as error:
             # A signal to the whole process group, as from systemd, ends Java too, and Java does not wait for us.
             if not stopped:
-                raise plain(str(error), settings) from error
+                may_pass = isinstance(error, StreamingQueryException)  # else Spark itself no longer runs
+                raise plain(str(error), settings, may_pass=may_pass) from error
     if stopped:
-        progress.tell("Stopped. All records that were counted are kept; the next run continues from there.")
+        progress.tell(STOPPED)
     return bool(stopped)
 
 
@@ -202,23 +247,49 @@ def stop_signals() -> Iterator[list[int]]:
 
 
 class ProgressReport:
-    """Reports of progress: each time reading has advanced, and the cause if it does not start."""
+    """Reports of progress: each time reading has advanced, but not all the time."""
 
-    def __init__(
-        self,
-        query: "StreamingQuery",
-        settings: StreamSettings,
-        tell: Callable[[str], None],
-        has_workers: Callable[[], bool],
-    ) -> None:
+    def __init__(self, settings: StreamSettings, tell: Callable[[str], None]) -> None:
         self.tell = tell
-        self._query = query
         self._planner = Planner(open_files(settings.logs, settings.endpoint))
-        self._has_workers = has_workers
-        self._alone_at_s = time.monotonic() + limits.ALONE_S
-        self._told = -1
+        self._place: StreamOffset | None = None
+        self._due_s = 0.0
         self.any = False
         """True once a batch was counted."""
+
+    def counted(self, place: StreamOffset) -> None:
+        """Note that a batch was counted, and report it unless there was a report just before."""
+        self.any = True
+        self._place = place
+        if time.monotonic() >= self._due_s:
+            self.look()
+
+    def look(self) -> None:
+        """Report what has been counted since the last report."""
+        if self._place is None:
+            return
+        self._planner.refresh()
+        total = self._planner.bytes_listed()
+        read = total - self._planner.bytes_behind(self._place)
+        self.tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
+        self._place = None
+        self._due_s = time.monotonic() + _POLL_S
+
+
+class QueryProgress(ProgressReport):
+    """The same of a query of Spark, and the cause if it does not start."""
+
+    def __init__(
+        self, settings: StreamSettings, tell: Callable[[str], None], has_workers: Callable[[], bool]
+    ) -> None:
+        super().__init__(settings, tell)
+        self._has_workers = has_workers
+
+    def follow(self, query: "StreamingQuery") -> None:
+        """Look at this query from now on."""
+        self._query = query
+        self._alone_at_s = time.monotonic() + limits.ALONE_S
+        self._told = -1
 
     def look(self) -> None:
         """Look once."""
@@ -238,14 +309,11 @@ class ProgressReport:
         if "nodes" not in end:  # Spark's own source, of a bronze
             self.tell(f"batch {self._told + 1} of the bronze read")
             return
-        self._planner.refresh()
-        total = self._planner.bytes_listed()
-        place = parse_offset(end)
-        read = total - self._planner.bytes_behind(place)
-        self.tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
+        self._place = parse_offset(end)
+        super().look()
 
 
-def plain(text: str, settings: StreamSettings) -> errors.SinkError:
+def plain(text: str, settings: StreamSettings, *, may_pass: bool = False) -> errors.SinkError:
     """Explain in one sentence what stopped the stream; Spark's own report goes into a file."""
     if ours := _OURS.search(text):
         error = errors.SinkError(ours[2])
@@ -253,4 +321,4 @@ def plain(text: str, settings: StreamSettings) -> errors.SinkError:
         return error
     details = settings.report_path()
     details.write_text(text)
-    return errors.JobFailedError(details)
+    return errors.JobFailedError("Spark", details, may_pass=may_pass)

@@ -18,6 +18,11 @@ _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 
 
+def is_submitted() -> bool:
+    """True if `spark-submit` started this program."""
+    return _SUBMITTED in os.environ
+
+
 def java() -> str | None:
     """Return the path of Java: in JAVA_HOME, or on the PATH; None if it is missing."""
     home = os.environ.get("JAVA_HOME")
@@ -51,7 +56,7 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     except ImportError as error:
         raise UnavailableError(NO_SPARK) from error
     # The tasks' Python must have the packages this one has. Machines of a cluster may say where theirs is.
-    submitted = _SUBMITTED in os.environ
+    submitted = is_submitted()
     local = master == LOCAL and not submitted
     os.environ["PYSPARK_PYTHON"] = sys.executable if local else os.getenv("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("tinyssb-sink")

@@ -9,6 +9,10 @@ from spark_sink import limits
 from spark_sink.errors import NoLogsFolderError, OptionError
 from spark_sink.serving.address import is_address
 
+SPARK_ENGINE = "spark"
+"""Spark runs the tasks."""
+LOCAL_ENGINE = "local"
+"""This machine's processes run them, without Java and Spark."""
 LOCAL = "local"
 """Spark in this process."""
 LANDING = "_land"
@@ -33,6 +37,11 @@ class StreamSettings(Protocol):
     def report_path(self) -> Path:
         """Return the path for a long report of a failure."""
         ...
+
+
+def is_bronze(place: str) -> bool:
+    """True if *place* is the folder of a bronze."""
+    return "://" not in place and Path(place, LANDING).is_dir()
 
 
 def check_logs(place: str) -> None:
@@ -66,8 +75,10 @@ class Settings:
     folder of a bronze."""
     database: str
     """The serving database, made if missing: the path of a file, or a ``postgresql://`` URL."""
-    checkpoint: str
-    """Folder of Spark's checkpoint, or on a cluster a URL that all machines reach."""
+    engine: str = SPARK_ENGINE
+    """The runner of tasks, `SPARK_ENGINE` or `LOCAL_ENGINE`."""
+    checkpoint: str = ""
+    """For a bronze: folder of Spark's checkpoint, or on a cluster a URL that all machines reach."""
     endpoint: str = ""
     """Address of an S3-compatible store."""
     keep_days: int = limits.KEEP_DAYS
@@ -77,13 +88,19 @@ class Settings:
     master: str = LOCAL
     """Spark in this process, or the URL of a cluster, as ``spark://host:7077``."""
     threads: int = 2
-    """Spark's tasks at a time, where it runs in this process."""
+    """Tasks at a time, where they run on this machine."""
     memory_mb: int = 1024
     """Java's heap."""
 
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
         check_logs(self.logs)
+        if self.engine == LOCAL_ENGINE and (self.is_bronze or self.master != LOCAL):
+            raise OptionError("--engine", LOCAL_ENGINE, "spark for a bronze, and with --master")
+        if self.is_bronze and not self.checkpoint:
+            raise OptionError(
+                "--checkpoint", "", "given, because a database that is not a file has no folder for it"
+            )
         if not is_address(self.database) and not Path(self.database).absolute().parent.is_dir():
             raise OptionError("--db", self.database, "a file in a folder that exists, or a postgresql:// URL")
         check_least(("--keep-days", self.keep_days, 1))
@@ -92,23 +109,24 @@ class Settings:
     @property
     def is_bronze(self) -> bool:
         """True if the records come from a bronze."""
-        return "://" not in self.logs and Path(self.logs, LANDING).is_dir()
+        return is_bronze(self.logs)
 
     def report_path(self) -> Path:
-        """Return the path for a long report: beside the local files of the job, else in the temporary folder."""
-        for place in (self.database, self.checkpoint):
-            if "://" not in place:
-                return Path(f"{place}.failure.txt")
-        return Path(tempfile.gettempdir(), "tinyssb-sink.failure.txt")
+        """Return the path for a long report: beside a database that is a file, else in the temporary folder."""
+        if is_address(self.database):
+            return Path(tempfile.gettempdir(), "tinyssb-sink.failure.txt")
+        return Path(f"{self.database}.failure.txt")
 
 
 def default_checkpoint(database: str) -> str:
-    """Return a path beside the database, so that the two are moved and deleted together.
+    """Return a path beside the database, so that the two are moved and deleted together; empty if it is not a file."""
+    return "" if is_address(database) else f"{database}.checkpoint"
 
-    Raises OptionError if the database is not a file.
+
+def default_engine(logs: str, master: str, *, once: bool, submitted: bool) -> str:
+    """Return the engine that is used if none is named (docs/reference/sink.md).
+
+    *submitted*: by `spark-submit`, so Java is running already.
     """
-    if is_address(database):
-        raise OptionError(
-            "--checkpoint", "", "given, because a database that is not a file has no folder for it"
-        )
-    return f"{database}.checkpoint"
+    alone = not once and master == LOCAL and not submitted and not is_bronze(logs)
+    return LOCAL_ENGINE if alone else SPARK_ENGINE

@@ -5,8 +5,7 @@
 
 Options: ``path`` (also the argument of ``load``; a folder, or ``s3://bucket/prefix``), ``endpoint`` (of an
 S3-compatible store), ``maxBytesPerBatch`` (bytes, 0 for no limit), ``maxBytesPerTask`` (bytes), ``startingOffset``
-(JSON of an offset: where a query without a checkpoint begins), ``missing`` (JSON by `serialize_missing`: records of
-earlier batches that were not there when they were to be read). All columns are in ``spark_sink.schema``; who gives
+(JSON of an offset: where a query without a checkpoint begins). All columns are in ``spark_sink.schema``; who gives
 ``schema(...)`` with fewer of them is served faster.
 
 ``tinyssb-partials`` reads the same with the same options, and hands out what `spark_sink.partials.reduce` makes of it
@@ -42,24 +41,17 @@ from spark_sink import limits, line_parser, schema, segment_reader
 from spark_sink.errors import OptionError
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.planner import Planner
-from spark_sink.segments import SegmentPart, pack_tasks, segment_name
+from spark_sink.segments import SegmentPart, pack_tasks
 from spark_sink.stream_offset import (
-    MissingRecords,
     StreamOffset,
-    parse_missing,
     parse_offset,
-    serialize_missing,
     serialize_offset,
-    still_counted,
-    without,
 )
 
 PARTIALS: Final = "part STRING, rows BINARY"
 """Schema of packed tables by name."""
 READ: Final = "read"
 """Part with a column ``bytes``: how much a task read."""
-MISSING: Final = "missing"
-"""Part with a column ``records``: those of the batch that were not there, by `serialize_missing`."""
 LANDED: Final = "landed"
 """Part with the files that a task wrote (`bronze.writer.FILES`)."""
 
@@ -73,7 +65,6 @@ class Options:
     bytes_per_batch: int
     bytes_per_task: int
     starting_offset: StreamOffset
-    missing: tuple[MissingRecords, ...]
     staging: str = ""
 
     @classmethod
@@ -86,10 +77,8 @@ class Options:
             path=path,
             endpoint=options.get("endpoint", ""),
             bytes_per_batch=_size(options, "maxBytesPerBatch", limits.BATCH_SIZE, least=0),
-            # 16 MiB are a second's work, so that a core's start-up cost vanishes and cores share evenly.
-            bytes_per_task=_size(options, "maxBytesPerTask", 16 * 2**20, least=1),
+            bytes_per_task=_size(options, "maxBytesPerTask", limits.TASK_SIZE, least=1),
             starting_offset=_starting_offset(options.get("startingOffset", "")),
-            missing=_missing(options.get("missing", "[]")),
             staging=options.get("staging", ""),
         )
 
@@ -106,15 +95,6 @@ def _starting_offset(text: str) -> StreamOffset:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OptionError(
             "startingOffset", text[: limits.BAD_TEXT_MAX], "an offset of this source"
-        ) from error
-
-
-def _missing(text: str) -> tuple[MissingRecords, ...]:
-    try:
-        return tuple(parse_missing(text))
-    except (ValueError, TypeError) as error:
-        raise OptionError(
-            "missing", text[: limits.BAD_TEXT_MAX], "records that this source missed"
         ) from error
 
 
@@ -137,12 +117,16 @@ def _names(wanted: StructType) -> list[str]:
 
 
 class Task(InputPartition):
-    """Input of one Spark task: parts of segments, and records to be reported as missing."""
+    """Input of one Spark task: parts of segments."""
 
-    def __init__(self, parts: Sequence[SegmentPart], missing: Sequence[MissingRecords] = ()) -> None:
+    def __init__(self, parts: Sequence[SegmentPart]) -> None:
         super().__init__(None)
         self.parts = parts
-        self.missing = missing
+
+    @property
+    def size(self) -> int:
+        """Number of its bytes."""
+        return sum(part.size for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +138,8 @@ class ReadPlan:
     partials: bool
 
     def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
-        """Cut what lies between two offsets into tasks. Raises OSError."""
-        parts, missing = planner.parts(start, end)
-        tasks = [Task(task) for task in pack_tasks(parts, self.options.bytes_per_task)]
-        if missing:
-            tasks.append(Task((), missing))
-        return tasks
+        """Cut what lies between two offsets into tasks. Raises LostRecordsError, OSError."""
+        return [Task(task) for task in pack_tasks(planner.parts(start, end), self.options.bytes_per_task)]
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Read a task. Raises OSError.
@@ -168,18 +148,14 @@ class ReadPlan:
         again with what is there then.
         """
         if not self.partials:
-            yield from self._rows(task, None)
+            shape = line_parser.Projection(self.names)
+            yield from segment_reader.read_parts(self.options.files(), task.parts, shape)
             return
-        yield from _partials(self._rows(task, limits.BAD_LINES_LISTED))
-        yield from _told(task)
+        from spark_sink.partial_tables import partial_tables  # noqa: PLC0415 - not needed for rows alone
 
-    def _rows(self, task: Task, listed_max: int | None) -> Iterator[pa.RecordBatch]:
-        shape = line_parser.Projection(self.names)
-        yield from segment_reader.read_parts(
-            self.options.files(), task.parts, shape, listed_max=listed_max, whole=self.partials
-        )
-        if task.missing:
-            yield line_parser.bad_rows([_missing_row(lost) for lost in task.missing], shape)
+        for part, table in partial_tables(self.options.files(), task.parts):
+            yield packed(part, table)
+        yield _told(task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +163,10 @@ class LandPlan(ReadPlan):
     """Landing of tasks: their records become files."""
 
     def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
-        """Gather the whole parts that lie between two offsets into tasks. Raises OSError."""
+        """Gather the whole parts that lie between two offsets into tasks. Raises LostRecordsError, OSError."""
         from spark_sink.bronze.writer import whole_tasks  # noqa: PLC0415 - not needed for reading
 
-        parts, missing = planner.parts(start, end)
-        tasks = [Task(task) for task in whole_tasks(parts, self.options.bytes_per_task)]
-        return [*tasks, Task((), missing)] if missing else tasks
+        return [Task(task) for task in whole_tasks(planner.parts(start, end), self.options.bytes_per_task)]
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Write the records of a task into files. Raises FileNotFoundError if a file of it is gone; OSError."""
@@ -201,15 +175,12 @@ class LandPlan(ReadPlan):
         if task.parts:
             found = write_parts(self.options.files(), task.parts, Path(self.options.staging))
             yield packed(LANDED, found)
-        yield from _told(task)
+        yield _told(task)
 
 
-def _told(task: Task) -> Iterator[pa.RecordBatch]:
-    """Yield how much a task read, and what was missing."""
-    size = sum(part.size for part in task.parts)
-    yield packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
-    if task.missing:
-        yield packed(MISSING, pa.table({"records": pa.array([serialize_missing(task.missing)])}))
+def _told(task: Task) -> pa.RecordBatch:
+    """Pack how much a task read."""
+    return packed(READ, pa.table({"bytes": pa.array([task.size], pa.int64())}))
 
 
 def unpacked(found: pa.Table) -> list[tuple[str, pa.Table]]:
@@ -220,36 +191,9 @@ def unpacked(found: pa.Table) -> list[tuple[str, pa.Table]]:
     ]
 
 
-def missing_of(parts: Sequence[tuple[str, pa.Table]]) -> list[MissingRecords]:
-    """Return the records of a batch that were not there."""
-    return [
-        lost
-        for part, table in parts
-        if part == MISSING
-        for text in table["records"].to_pylist()
-        for lost in parse_missing(text)
-    ]
-
-
 def bytes_of(parts: Sequence[tuple[str, pa.Table]]) -> int:
     """Return how much a batch read."""
     return sum(pc.sum(table["bytes"]).as_py() for part, table in parts if part == READ)
-
-
-def _missing_row(lost: MissingRecords) -> tuple[str, int, str]:
-    path = f"{lost.node}/{segment_name(lost.boot, lost.first)}"
-    return (
-        path,
-        0,
-        f"records {lost.first} to {lost.next - 1} were not there when they were to be read: read once they are",
-    )
-
-
-def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - not needed for rows alone
-
-    for part, table in reduce(batches):
-        yield packed(part, table)
 
 
 def packed(part: str, table: pa.Table) -> pa.RecordBatch:
@@ -351,8 +295,6 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
         self._planner = Planner(reading.options.files())
         self._fixed = False
         self._planned: dict[str, Any] | None = None
-        self._missing = list(reading.options.missing)
-        """Records that batches promised and could not read."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Begin with everything, or at the offset in the options."""
@@ -370,15 +312,8 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
         self._fixed = True
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Plan the next batch. After one that could not read all that it had promised, the next takes that back, so
-        that the missing records are read when they come.
-
-        Raises ConfigurationError, NoLogsFolderError; OSError."""
+        """Plan the next batch. Raises ConfigurationError, NoLogsFolderError; OSError."""
         before = parse_offset(start)
-        missing, self._missing = still_counted(self._missing, before), []
-        if missing:
-            self._planned = serialize_offset(without(before, missing))
-            return self._planned
         if not self._fixed:
             self._planner.refresh()
         bytes_max = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
@@ -388,11 +323,9 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Task]:
         """Plan the tasks of a batch; after a restart also of one that was planned before it.
 
-        Raises ConfigurationError, NoLogsFolderError; OSError.
+        Raises ConfigurationError, NoLogsFolderError, LostRecordsError; OSError.
         """
         before, after = parse_offset(start), parse_offset(end)
         if end != self._planned and not self._fixed:
             self._planner.refresh()
-        tasks = self._reading.tasks(self._planner, before, after)
-        self._missing += [lost for task in tasks for lost in task.missing]
-        return tasks
+        return self._reading.tasks(self._planner, before, after)

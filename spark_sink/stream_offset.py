@@ -2,13 +2,12 @@
 
 Segments arrive in any order, so the progress of a boot is a list of *intervals* of records without a hole, normally
 one. An interval ends in the segment that brought its last records, which may still grow. Between intervals are gaps,
-which close when their records arrive. Spark keeps this as the offset of its checkpoint; docs/reference/sink.md
-describes it.
+which close when their records arrive. docs/reference/sink.md describes how it is written.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from spark_sink import limits
@@ -69,18 +68,6 @@ class Advance:
     """Its last record is an orderly stop of the boot."""
     start: tuple[str, bool | None] | None = None
     """``print`` and ``clean`` of the boot, where the step begins with the boot's first record."""
-
-
-@dataclass(frozen=True, slots=True)
-class MissingRecords:
-    """Records of a planned batch that could not be read, as their files are not there: ``first`` to ``next - 1``."""
-
-    node: str
-    boot: int
-    first: int
-    next: int
-    tail: Tail | None
-    """Where the records before them end; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,58 +133,36 @@ def _is_read(tail: Tail | None, sizes: Mapping[int, int]) -> bool:
     return tail is None or sizes.get(tail.segment, 0) <= tail.byte
 
 
-def without(offset: StreamOffset, missing: Iterable[MissingRecords]) -> StreamOffset:
-    """Return *offset* as it is if those records were not read. They are then gaps, read when their files come."""
+def take_back(offset: StreamOffset, missing: str) -> StreamOffset:
+    """Return *offset* as it is if the records in *missing* were not read.
+
+    Earlier versions counted records that they had planned and not found, and listed them: JSON of [node, boot, first,
+    next, and if there are records before them, segment, byte and print of their tail]. Raises ValueError or TypeError
+    for what is something else.
+    """
     places = {node: dict(boots) for node, boots in offset.items()}
-    for lost in missing:
-        boot = places.get(lost.node, {}).get(lost.boot)
-        if boot is not None:
-            places[lost.node][lost.boot] = _without(boot, lost)
+    for node, number, first, end, *tail in json.loads(missing):
+        boot = places.get(node, {}).get(number)
+        if boot is not None and covers(boot, first):
+            places[node][number] = _without(boot, first, end, Tail(*tail) if tail else None)
     left = {node: {n: boot for n, boot in boots.items() if boot.runs} for node, boots in places.items()}
     return {node: boots for node, boots in left.items() if boots}
 
 
-def _without(boot: BootProgress, lost: MissingRecords) -> BootProgress:
+def _without(boot: BootProgress, first: int, end: int, tail: Tail | None) -> BootProgress:
     runs: list[Interval] = []
     stopped = boot.stopped
     for run in boot.runs:
-        if not run.first <= lost.first < run.next:
+        if not run.first <= first < run.next:
             runs.append(run)
             continue
-        if run.first < lost.first:
-            runs.append(Interval(run.first, lost.first, lost.tail))
-        if lost.next < run.next:
-            runs.append(replace(run, first=lost.next))
+        if run.first < first:
+            runs.append(Interval(run.first, first, tail))
+        if end < run.next:
+            runs.append(replace(run, first=end))
         elif run is boot.runs[-1]:
             stopped = False
     return replace(boot, stopped=stopped, runs=tuple(runs))
-
-
-def serialize_missing(missing: Iterable[MissingRecords]) -> str:
-    """Write *missing* as JSON. Round trip: `parse_missing`."""
-    return json.dumps(
-        [
-            [lost.node, lost.boot, lost.first, lost.next, *(astuple(lost.tail) if lost.tail else ())]
-            for lost in missing
-        ]
-    )
-
-
-def parse_missing(text: str) -> list[MissingRecords]:
-    """Read what `serialize_missing` wrote. Raises ValueError or TypeError for what is something else."""
-    return [
-        MissingRecords(node, boot, first, end, Tail(*tail) if tail else None)
-        for node, boot, first, end, *tail in json.loads(text)
-    ]
-
-
-def still_counted(missing: Iterable[MissingRecords], offset: StreamOffset) -> list[MissingRecords]:
-    """Return those of *missing* that *offset* still gives out as read."""
-    return [
-        lost
-        for lost in missing
-        if covers(offset.get(lost.node, {}).get(lost.boot, BootProgress()), lost.first)
-    ]
 
 
 def holes(first: int, end: int, known: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -267,7 +232,7 @@ def _serialize_boot(boot: BootProgress) -> list[Any]:
 
 
 def parse_offset(stored: Mapping[str, Any]) -> StreamOffset:
-    """Read what `serialize_offset` wrote: Spark keeps it as JSON in its checkpoint.
+    """Read what `serialize_offset` wrote.
 
     Raises ConfigurationError for that of another version; KeyError, TypeError or ValueError for what is no offset.
     """
@@ -279,9 +244,9 @@ def parse_offset(stored: Mapping[str, Any]) -> StreamOffset:
             else "This program does not know that version: a newer program or something else wrote it."
         )
         raise ConfigurationError(
-            f"The checkpoint keeps its place by version {version}, this program by version {limits.OFFSET_VERSION}. "
-            f"{cause} Nothing was read. Delete the checkpoint and start again: the database knows how far it was read, "
-            "so nothing is counted twice or skipped."
+            f"How far each log was read is written by version {version}, and this program reads version "
+            f"{limits.OFFSET_VERSION}. {cause} Nothing was read. Begin again with a new database (or a new bronze, or "
+            "a new checkpoint, if it is a stream of your own): everything is made again from the logs."
         )
     return {
         node: {int(number): _parse_boot(boot) for number, boot in boots.items()}

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,13 +18,13 @@ import pyarrow as pa
 from spark_sink import limits, runner, session
 from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES
-from spark_sink.checkpoint import Checkpoint
-from spark_sink.errors import OptionError
+from spark_sink.checkpoint import StreamPlaces
+from spark_sink.errors import OptionError, SinkError
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.segment_choice import ProbeCache, choose
 from spark_sink.segments import Segment
 from spark_sink.settings import LOCAL, check_least, check_logs, check_spark
-from spark_sink.source import LANDED, missing_of, unpacked
+from spark_sink.source import LANDED, unpacked
 from spark_sink.stream_offset import BootProgress, StreamOffset, covers, parse_offset
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ class LandJob:
         self._spark = spark
         self._settings = settings
         self._folder = folder
-        self._checkpoint = Checkpoint(spark, str(folder.checkpoint))
         self.rows = 0
         """Rows landed so far."""
 
@@ -95,32 +95,28 @@ class LandJob:
         """Start the stream for everything that is there. Raises ConfigurationError; OSError."""
         assert once  # rounds follow each other
         last = self._folder.last()
-        reader = (
+        self._places = StreamPlaces()
+        return (
             self._spark.readStream.format("tinyssb-land")
             .option("staging", str(self._folder.staging))
             .option("maxBytesPerBatch", self._settings.bytes_per_batch)
             .option("endpoint", self._settings.endpoint)
-            .option("missing", "[]" if last is None else last.missing)
-        )
-        if last is not None and self._checkpoint.query_id() is None:
-            reader = reader.option("startingOffset", last.offset)
-        return (
-            reader.load(self._settings.logs)
-            .writeStream.foreachBatch(self._land)
-            .option("checkpointLocation", str(self._folder.checkpoint))
+            .option("startingOffset", "" if last is None else last.offset)
+            .load(self._settings.logs)
+            .writeStream.foreachBatch(partial(self._land, self._places))
+            .option("checkpointLocation", self._places.location)
             .trigger(availableNow=True)
             .start()
         )
 
-    def _land(self, rows: "DataFrame", batch_id: int) -> None:
+    def _land(self, places: StreamPlaces, rows: "DataFrame", batch_id: int) -> None:
         """Commit the files of a batch."""
         parts = unpacked(rows.toArrow())
         files = pa.concat_tables([FILES.empty_table(), *(table for part, table in parts if part == LANDED)])
-        query, place = self._checkpoint.query_id(), self._checkpoint.offset(batch_id)
-        assert query is not None
-        assert place is not None  # Spark writes both before a batch
-        if self._folder.commit(query, batch_id, place, missing_of(parts), files):
-            self.rows += sum(files.column("rows").to_pylist())
+        if places is not self._places:
+            raise SinkError("A stream that has been replaced came with one more batch; nothing was landed.")
+        self._folder.commit(places.name, batch_id, places.after(batch_id), files)
+        self.rows += sum(files.column("rows").to_pylist())
 
 
 def land(settings: LandSettings, tell: Callable[[str], None]) -> int:

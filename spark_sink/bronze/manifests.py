@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -21,13 +21,7 @@ from spark_sink import limits
 from spark_sink.bronze.writer import sync
 from spark_sink.errors import BusyError, ConfigurationError, SinkError
 from spark_sink.settings import LANDING
-from spark_sink.stream_offset import (
-    MissingRecords,
-    parse_missing,
-    parse_offset,
-    serialize_missing,
-    still_counted,
-)
+from spark_sink.stream_offset import parse_offset, serialize_offset, take_back
 
 _NAME: Final = re.compile(r"[0-9]{12}\.json\Z")
 _DAY: Final = re.compile(r"day=([0-9]{4}-[0-9]{2}-[0-9]{2})\Z")
@@ -41,12 +35,11 @@ class Manifest:
     number: int
     """Counts the manifests of a bronze, from 1."""
     query: str
-    """Spark's id of the query, kept in its checkpoint."""
+    """Name of the stream: each start has another one."""
     batch_id: int
+    """Counts the batches of the stream, from 0."""
     offset: str
     """How far each log is read, as the source writes it."""
-    missing: str
-    """Records that the offset counts as read and that were not there, by `serialize_missing`."""
     files: tuple[tuple[str, str], ...]
     """Name when it was written, and final name, both below the folder of the bronze."""
     rows: int
@@ -61,8 +54,6 @@ class BronzeFolder:
         self._own = self.root / LANDING
         self.staging = self._own / "staged"
         """Where tasks write."""
-        self.checkpoint = self._own / "checkpoint"
-        """Spark's checkpoint of landing."""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -83,39 +74,30 @@ class BronzeFolder:
         names = self._manifests()
         return _parse((self._own / names[-1]).read_text(), self._own / names[-1]) if names else None
 
-    def commit(
-        self, query: str, batch_id: int, offset: str, missing: Sequence[MissingRecords], files: pa.Table
-    ) -> bool:
-        """Make *files* (`writer.FILES`) part of the bronze, once; returns whether the batch was new. Durable then.
+    def commit(self, query: str, batch_id: int, offset: str, files: pa.Table) -> None:
+        """Make *files* (`writer.FILES`) part of the bronze. Durable when this returns.
 
-        Raises SinkError if the checkpoint is another one than that of the last batch; OSError: the batch is committed
-        or not, never a part of it.
+        Raises SinkError if this is not the batch after the last one; OSError: the batch is committed or not, never a
+        part of it.
         """
         last = self.last()
-        if last is not None and (query, batch_id, offset) == (last.query, last.batch_id, last.offset):
-            self._finish(last)
-            return False
         expected = last.batch_id + 1 if last is not None and last.query == query else 0
         if batch_id != expected:
             raise SinkError(
-                f"{self.root} waits for batch {expected} of the stream, but its checkpoint is at batch {batch_id}; "
-                f"nothing was landed. The checkpoint is of another time: delete {self.checkpoint} and start again. The "
-                "bronze knows how far each log was read, so nothing is landed twice or skipped."
+                f"{self.root} waits for batch {expected} of the stream, and not for {batch_id}; nothing was landed. "
+                "Start again: the bronze knows how far each log was read, so nothing is landed twice or skipped."
             )
-        known = [*([] if last is None else parse_missing(last.missing)), *missing]
-        left = still_counted(known, parse_offset(json.loads(offset)))
         found = tuple(
             (str(Path(str(row["staged"])).relative_to(self.root)), str(row["name"]))
             for row in files.to_pylist()
         )
         rows = sum(files.column("rows").to_pylist())
         number = 1 if last is None else last.number + 1
-        manifest = Manifest(number, query, batch_id, offset, serialize_missing(left), found, rows)
+        manifest = Manifest(number, query, batch_id, offset, found, rows)
         self._write(manifest)
         self._finish(manifest)
         for name in self._manifests()[: -limits.MANIFESTS_KEPT]:
             (self._own / name).unlink()
-        return True
 
     def _manifests(self) -> list[str]:
         if not self._own.is_dir():
@@ -126,7 +108,7 @@ class BronzeFolder:
         """Raises OSError."""
         fields = {name: getattr(manifest, name) for name in Manifest.__slots__}
         torn = self._own / "manifest.new"
-        torn.write_text(json.dumps({"version": limits.BRONZE_VERSION, **fields}))
+        torn.write_text(json.dumps({"version": limits.BRONZE_VERSION, "missing": "[]", **fields}))
         sync(torn)
         sync(self.staging)
         torn.replace(self._own / f"{manifest.number:012d}.json")
@@ -196,6 +178,9 @@ def _parse(text: str, path: Path) -> Manifest:
                 f"{path} was written by another version of tinyssb-sink; nothing was done. Land into a new folder."
             )
         files = tuple((str(staged), str(name)) for staged, name in found.pop("files"))
+        if (missing := found.pop("missing", "[]")) != "[]":
+            place = take_back(parse_offset(json.loads(found["offset"])), missing)
+            found["offset"] = json.dumps(serialize_offset(place))
         return Manifest(**found, files=files)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigurationError(

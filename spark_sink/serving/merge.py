@@ -1,6 +1,5 @@
 """Upsert of a micro-batch into the serving database: one transaction, applied once."""
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,13 +20,6 @@ from spark_sink.serving.ddl import quoted
 from spark_sink.serving.facts import whole
 from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.tables import TABLES
-from spark_sink.stream_offset import (
-    MissingRecords,
-    parse_missing,
-    parse_offset,
-    serialize_missing,
-    still_counted,
-)
 
 SUMS: Final = {
     "boots": ("records",),
@@ -178,10 +170,6 @@ class MicroBatch:
     """Size of what was read."""
     behind_bytes: int
     """Size of what is still to be read."""
-    missing: Sequence[MissingRecords] = ()
-    """Records of the batch that were not there."""
-    took_missing_back: bool = False
-    """The offset no longer counts what was missing before, except what the batch brought."""
 
 
 def last_batch(database: Database, query: str) -> int | None:
@@ -190,12 +178,6 @@ def last_batch(database: Database, query: str) -> int | None:
     batch_id = rows[0][0] if rows else None
     assert batch_id is None or isinstance(batch_id, int)
     return batch_id
-
-
-def missing_records(database: Database) -> str:
-    """Return the records that the offset counts as read and that were not there, by `serialize_missing`. Raises
-    DatabaseFailedError."""
-    return meta.read(database, meta.MISSING) or serialize_missing(())
 
 
 def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
@@ -220,21 +202,12 @@ def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
             _merge_facts(database, names, batch)
             _merge_sides(database, names, batch)
             _note(database, batch, begin_ns)
-            _note_missing(database, batch)
+            database.execute("DELETE FROM meta WHERE name = ?", (meta.MISSING,))
             meta.write(database, "program", meta.PROGRAM)
     except BaseException:
         names.forget()
         raise
     return True
-
-
-def _note_missing(database: Database, batch: MicroBatch) -> None:
-    """Keep what was not there until the stream takes it back: a job that ends before knows it at its next start."""
-    before = parse_missing(missing_records(database))
-    if before or batch.missing:
-        known = [*([] if batch.took_missing_back else before), *batch.missing]
-        left = still_counted(known, parse_offset(json.loads(batch.offsets)))
-        meta.write(database, meta.MISSING, serialize_missing(left))
 
 
 def _merge_facts(database: Database, names: NameNumbers, batch: MicroBatch) -> None:

@@ -42,7 +42,7 @@ SIGHTS_UNTIL: Final = "sights_until_us"
 
 
 MISSING: Final = "missing"
-"""Row with records that the offset counts as read and that were not there; missing before there are any."""
+"""Row of earlier versions: records that the offset counts as read and that were not there (`take_back`)."""
 
 
 def write(database: Database, name: str, value: int | str) -> None:

@@ -19,7 +19,7 @@ KILLS = 50
 """How often the sink's job is killed."""
 LONG = frozenset({"sink"})
 """Measurements that take so long that they are run by name only."""
-SINK_PARTS = ("rates", "bronze", "large", "history", "pixels", "paint", "kills")
+SINK_PARTS = ("rates", "engines", "bronze", "large", "history", "pixels", "paint", "kills")
 """Measurements of the sink (bench_sink describes each)."""
 INTRODUCTION = """\
 # Benchmarks

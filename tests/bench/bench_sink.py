@@ -10,6 +10,7 @@ from tests import needs
 from tests.bench import (
     machine,
     sink_bronze,
+    sink_engines,
     sink_kills,
     sink_paint,
     sink_pixels,
@@ -22,6 +23,7 @@ from tests.browser.conftest import ARGUMENTS
 
 TITLES = {
     "rates": "backfill of two million events",
+    "engines": "the two engines",
     "bronze": "bronze",
     "large": "backfill of twenty million",
     "history": "a long history",
@@ -38,6 +40,12 @@ and 1 GiB for Java, into SQLite, and ends when no hour is left to be derived; th
 JSON source reads the same files by batch, with all fields of the schema, discards the rows, and has the same settings.
 Both run first in a new process. The last rows are of a warm session, which has read the files before, and has compiled
 and cached everything it needs.""",
+    "engines": """\
+[Both engines](sink.md#which-engine) take turns on one machine, each with 2 tasks at a time, twice; the best counts.
+*Backfill* reads bulk logs into SQLite and ends when no hour is left to be derived. *Event → row*: ten nodes append to
+their logs, with a tenth of the records publications, and `run` follows them, with refreshes beside it. A publication
+has its row when another connection sees the database count it, in looks 5 ms apart; all of 30 s are watched, after a
+warm-up of 15 s. Processor time is that of the job, of Java and of all Python workers.""",
     "bronze": """\
 The same logs. Spark's JSON source reads them with all fields of the schema: as a stream that discards
 the rows, and as a table that is written as Parquet files. The same session lands them, and reads bronze with all
@@ -83,6 +91,8 @@ def measure(folder: Path, kills: int, parts: Sequence[str]) -> Iterator[tuple[st
     if "rates" in parts:
         figures, small_rate = sink_rates.figures(_made(folder, "rates"))
         yield "rates", figures
+    if "engines" in parts:
+        yield "engines", sink_engines.figures(_made(folder, "engines"))
     if "bronze" in parts:
         yield "bronze", sink_bronze.figures(_made(folder, "bronze"))
     if "large" in parts:

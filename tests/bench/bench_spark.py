@@ -21,6 +21,7 @@ from spark_sink.serving.connect import open_for_reading, open_for_writing
 from spark_sink.serving.database import Reader
 from spark_sink.session import make_session
 from spark_sink.settings import Settings
+from spark_sink.spark_stream import LogStream
 from tests.bench.figure import Figure
 from tests.spark_sink.logs import NodeLog, bulk_records, line, node_name, write_bulk
 
@@ -111,11 +112,11 @@ def delays_ms(spark: Any, folder: Path, rate: int, seconds: int) -> dict[str, An
     logs = folder / "live"
     writer = _Writer(logs, rate, time.time() + seconds)
     database = str(folder / "live.sqlite")
-    settings = Settings(logs=str(logs), database=database, checkpoint=str(folder / "live.checkpoint"))
+    settings = Settings(logs=str(logs), database=database)
     found: list[float] = []
     with open_for_writing(database) as written:
-        work = job.Job(spark, settings, written)
-        query = work.start(once=False)
+        work = job.Job(settings, written)
+        query = LogStream(spark, settings, work).start(once=False)
         refresher = job.RefreshThread(work.refresh, query.stop)
         refresher.start()
         writer.start()

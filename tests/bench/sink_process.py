@@ -45,6 +45,11 @@ class Cores:
     """Of Spark's Python workers together: the work that executors do."""
 
     @property
+    def whole(self) -> float:
+        """All of it."""
+        return self.driver + self.java + self.workers
+
+    @property
     def share(self) -> float:
         """Of the work in Python, how much workers do, percent."""
         whole = self.driver + self.workers
@@ -63,6 +68,11 @@ class Run:
     """And from then on until the end."""
     memory: Memory
     cores: Cores = field(default_factory=Cores)
+
+    @property
+    def start_s(self) -> float:
+        """From start of the process until it began to read."""
+        return self.seconds - self.working_s
 
     @property
     def working_s(self) -> float:
@@ -141,6 +151,10 @@ class Sink:
                     setattr(self.memory, kind, max(getattr(self.memory, kind), peak))
             self.memory.workers = max(self.memory.workers, workers)
             time.sleep(SAMPLE_S)
+
+    def used_s(self) -> float:
+        """Processor time of all its processes so far, as of the last look at them."""
+        return sum(used_s for _, used_s in list(self._used_s.values()))
 
     def pids(self) -> list[int]:
         """The command's processes: they are of one session."""

@@ -84,7 +84,7 @@ def test_names_lead_somewhere() -> None:
         if labels:
             assert any(labels.items() <= pod["metadata"]["labels"].items() for pod in PODS)
     for pod in PODS:
-        volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])} | {"checkpoint"}
+        volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])}
         for mount in pod["spec"]["containers"][0].get("volumeMounts", []):
             assert mount["name"] in volumes
 

@@ -62,7 +62,7 @@ class Stream:
         end = self.planner.advance(self.offset, bytes_max)
         if end == self.offset:
             return False
-        parts, _ = self.planner.parts(self.offset, end)
+        parts = self.planner.parts(self.offset, end)
         tasks = (segment_reader.read_parts(self.files, task, SHAPE) for task in pack_tasks(parts, task_size))
         made = combine(part for task in tasks for part in reduce(task))
         assert merge(self.database, self.names, batch(self.number, made))

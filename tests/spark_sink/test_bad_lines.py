@@ -118,7 +118,7 @@ def test_however_logs_are_cut_the_same_is_told(
             end = planner.advance(offset, data.draw(st.sampled_from([None, 300, 5_000])))
             if end == offset:
                 break
-            parts, _ = planner.parts(offset, end)
+            parts = planner.parts(offset, end)
             made = reduced(files, parts, data.draw(st.sampled_from([200, 4_000, 10**9])))
             records += sum(made["boots"]["records"].to_pylist()) if "boots" in made else 0
             assert merge(database, names, batch(number, {}, bad_lines=made.get("bad_lines")))

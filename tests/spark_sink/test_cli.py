@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from spark_sink import cli, runner, session
 from spark_sink.errors import JobFailedError, UnavailableError
-from spark_sink.settings import LOCAL, Settings, default_checkpoint
+from spark_sink.settings import LANDING, LOCAL, LOCAL_ENGINE, SPARK_ENGINE, Settings, default_engine
 from tests.spark_sink import contents
 from tests.spark_sink.logs import mesh
 
@@ -69,6 +69,11 @@ def test_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
         (["{logs}", "--db", "{logs}/db", "--batch-bytes", "0"], "--batch-bytes is '0'", 78),
         (["{logs}", "--db", "{logs}/db", "--threads", "0"], "--threads is '0'", 78),
         (["{logs}", "--db", "{logs}/db", "--memory-mb", "5"], "--memory-mb is '5'", 78),
+        (
+            ["{logs}", "--db", "{logs}/db", "--engine", "local", "--master", "k8s://x"],
+            "--engine is 'local'",
+            78,
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_java_starts(
@@ -103,9 +108,7 @@ def test_java_is_looked_for_in_java_home_first(tmp_path: Path, monkeypatch: pyte
 
 
 def test_failures_inside_spark_become_one_sentence(tmp_path: Path) -> None:
-    settings = Settings(
-        logs=str(tmp_path), database=str(tmp_path / "db"), checkpoint=default_checkpoint(str(tmp_path / "db"))
-    )
+    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db"))
     ours = "Traceback …\nspark_sink.errors.NoLogsFolderError: There is no folder.\n at java…"
     assert str(runner.plain(ours, settings)) == "There is no folder."
     refused = runner.plain("spark_sink.errors.ConfigurationError: Another version.\n", settings)
@@ -115,18 +118,45 @@ def test_failures_inside_spark_become_one_sentence(tmp_path: Path) -> None:
     assert (tmp_path / "db.failure.txt").read_text() == "java.lang.OutOfMemoryError"
 
 
-@pytest.mark.spark
-def test_backfill_tells_how_far_it_is_and_ends(
-    spark: Any, logs: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_bronze_needs_spark_and_a_checkpoint_with_it(
+    logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(session, "make_session", lambda **_: pytest.fail("Java was started"))
+    (logs / LANDING).mkdir()
+    assert cli.main(["run", str(logs), "--db", str(logs / "db"), "--engine", "local"]) == 78
+    assert "--engine is 'local', but must be spark for a bronze" in capsys.readouterr().err
+    assert cli.main(["run", str(logs), "--db", "postgresql:///mesh"]) == 78
+    assert "--checkpoint is ''" in capsys.readouterr().err
+
+
+def test_one_machine_follows_logs_without_spark_and_all_else_is_sparks(tmp_path: Path) -> None:
+    logs, bronze = str(tmp_path / "logs"), tmp_path / "bronze"
+    (bronze / LANDING).mkdir(parents=True)
+    assert default_engine(logs, LOCAL, once=False, submitted=False) == LOCAL_ENGINE
+    for place, master, once, submitted in (
+        (logs, LOCAL, True, False),
+        (logs, "spark://host:7077", False, False),
+        (logs, LOCAL, False, True),
+        (str(bronze), LOCAL, False, False),
+    ):
+        assert default_engine(place, master, once=once, submitted=submitted) == SPARK_ENGINE
+
+
+@pytest.fixture(params=[LOCAL_ENGINE, pytest.param(SPARK_ENGINE, marks=pytest.mark.spark)])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Either engine; Spark's session is that of all tests."""
+    if request.param == SPARK_ENGINE:
+        spark = request.getfixturevalue("spark")
+        monkeypatch.setattr(session, "make_session", lambda **_: Unstoppable(spark))
+    return str(request.param)
+
+
+def test_backfill_tells_how_far_it_is_and_ends(logs: Path, engine: str) -> None:
     written = mesh(logs, nodes=2, posts=6)
     told: list[str] = []
-    monkeypatch.setattr(session, "make_session", lambda **_: Unstoppable(spark))
-    settings = Settings(
-        logs=str(logs), database=str(logs.parent / "db"), checkpoint=str(logs.parent / "checkpoint")
-    )
+    settings = Settings(logs=str(logs), database=str(logs.parent / "db"), engine=engine)
     assert runner.run(settings, once=True, tell=told.append) == 0
-    assert told[0].startswith("Starting Spark")
+    assert told[0].startswith("Starting Spark") == (engine == SPARK_ENGINE)
     assert any("100 %" in line for line in told)
     assert told[-1] == "Done."
     assert contents.rows(settings.database, "SELECT records FROM batches") == [
@@ -179,28 +209,26 @@ class Orphan:
 
 
 def watch(orphan: Any, settings: Settings, told: list[str]) -> bool:
-    return runner.watch_query(
-        orphan, settings, runner.ProgressReport(orphan, settings, told.append, has_workers=lambda: True)
-    )
+    progress = runner.QueryProgress(settings, told.append, has_workers=lambda: True)
+    progress.follow(orphan)
+    return runner.watch_query(orphan, settings, progress)
 
 
 def test_java_may_be_gone_first_when_told_to_end(tmp_path: Path) -> None:
     told: list[str] = []
-    settings = Settings(logs=str(tmp_path), database="postgresql:///mesh", checkpoint=str(tmp_path / "c"))
+    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db"))
     assert watch(Orphan(told=True), settings, told)
     assert told == ["Stopped. All records that were counted are kept; the next run continues from there."]
-    with pytest.raises(JobFailedError, match=r"c\.failure\.txt"):
+    with pytest.raises(JobFailedError, match=r"db\.failure\.txt"):
         watch(Orphan(told=False), settings, told)
-    assert "Answer from Java" in (tmp_path / "c.failure.txt").read_text()
+    assert "Answer from Java" in (tmp_path / "db.failure.txt").read_text()
 
 
 def test_a_report_that_has_no_place_goes_to_the_temporary_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    settings = Settings(
-        logs=str(tmp_path), database="postgresql:///mesh", checkpoint="hdfs://there/checkpoint"
-    )
+    settings = Settings(logs=str(tmp_path), database="postgresql:///mesh")
     assert str(tmp_path / "tinyssb-sink.failure.txt") in str(runner.plain("java.lang.Error", settings))
 
 
@@ -217,8 +245,7 @@ class Unstoppable:
         """Stay."""
 
 
-@pytest.mark.spark
-def test_run_ends_in_order_when_told_to(spark: Any, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_ends_in_order_when_told_to(logs: Path, engine: str) -> None:
     written = mesh(logs, nodes=2, posts=2)
     told: list[str] = []
 
@@ -227,10 +254,7 @@ def test_run_ends_in_order_when_told_to(spark: Any, logs: Path, monkeypatch: pyt
         if "100 %" in text:
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(session, "make_session", lambda **_: Unstoppable(spark))
-    settings = Settings(
-        logs=str(logs), database=str(logs.parent / "db"), checkpoint=str(logs.parent / "checkpoint")
-    )
+    settings = Settings(logs=str(logs), database=str(logs.parent / "db"), engine=engine)
     assert runner.run(settings, once=False, tell=tell) == 0
     assert told[-1].startswith("Stopped. All records that were counted are kept")
     assert contents.rows(settings.database, "SELECT records FROM batches") == [

@@ -76,7 +76,7 @@ def test_drivers_and_workers_may_die_and_every_record_is_counted_once(
     reader = open_for_reading(database)
     with running_cluster(tmp_path, SETTINGS) as cluster:
         command = [sys.executable, "-m", "spark_sink.cli", "backfill", "s3://logs/mesh", "--endpoint", store]
-        command += ["--db", database, "--checkpoint", str(tmp_path / "checkpoint"), "--master", cluster.url]
+        command += ["--db", database, "--master", cluster.url]
         command += ["--batch-bytes", "12000", "--memory-mb", "512"]
         with job(cluster, command) as driver:
             wait_for_batches(driver, reader, 1)

@@ -12,7 +12,7 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError
-from spark_sink.executors import Executors, TasksFailedError
+from spark_sink.executors import Executors, SparkExecutors, TasksFailedError
 from spark_sink.refresh import Refresh
 from spark_sink.serving.connect import open_for_writing
 from tests.spark_sink.serving.conftest import name, server
@@ -23,7 +23,7 @@ __all__ = ("name", "server")  # fixtures
 pytestmark = pytest.mark.spark
 
 
-class Watched(Executors):
+class Watched(SparkExecutors):
     """Executors, and how many items they did."""
 
     def __init__(self, spark: Any, database: str) -> None:
@@ -114,4 +114,4 @@ def test_results_come_in_order(spark: Any) -> None:
 def test_executors_of_other_machines_reach_no_file(master: str, database: str) -> None:
     session: Any = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
     reached = master == "local[2]" or database != "/srv/db.sqlite"
-    assert Executors(session, database, print).reach_database is reached
+    assert SparkExecutors(session, database, print).reach_database is reached

@@ -12,19 +12,14 @@ from hypothesis import strategies as st
 
 from spark_sink import limits, segment_reader
 from spark_sink.line_parser import Projection
-from spark_sink.planner import Planner
+from spark_sink.planner import LostRecordsError, Planner
 from spark_sink.segments import pack_tasks, segment_name
 from spark_sink.stream_offset import (
     Gap,
-    MissingRecords,
     StreamOffset,
     gaps,
-    parse_missing,
     parse_offset,
-    serialize_missing,
     serialize_offset,
-    still_counted,
-    without,
 )
 from tests.spark_sink.logs import T0_US, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
@@ -59,7 +54,6 @@ class Reader:
         self.offset: StreamOffset = {}
         self.rows: list[dict[str, Any]] = []
         self.planner = Planner(files)
-        self.missing: list[MissingRecords] = []
 
     def restart(self) -> None:
         self.planner = Planner(self.files)
@@ -74,20 +68,20 @@ class Reader:
         absent: Collection[str] = (),
     ) -> bool:
         """Plan and read a batch; with *crash* the planner dies in between, while the files *absent* are not there.
-        False if there was nothing to read."""
+        False if there was nothing to read. What cannot be read is planned again next time."""
         self.planner.refresh()
-        if missing := still_counted(self.missing, self.offset):
-            end = without(self.offset, missing)
-        else:
-            end = self.planner.advance(self.offset, bytes_max)
+        end = self.planner.advance(self.offset, bytes_max)
         end = parse_offset(json.loads(json.dumps(serialize_offset(end))))
         away = {name: self.files.data.pop(name) for name in absent}
         if crash:
             self.restart()
             self.planner.refresh()
-        parts, found = self.planner.parts(self.offset, end)
-        assert absent or not found
-        self.missing = parse_missing(serialize_missing(found))
+        try:
+            parts = self.planner.parts(self.offset, end)
+        except LostRecordsError:
+            assert absent
+            self.files.data |= away
+            return True
         if away:
             self.files.data |= away
         for task in pack_tasks(parts, task_size):
@@ -396,11 +390,9 @@ def test_what_vanishes_between_planning_and_reading_is_said() -> None:
     kept, gone = files.data[path(A, 1, 0)], files.data.pop(path(A, 1, 0))
     again = Planner(files)
     again.refresh()
-    parts, lost = again.parts({}, end)
-    assert [(part.segment.first, part.before) for part in parts] == [(3, 5)]
-    assert lost == [MissingRecords(A, 1, 0, 3, None)]
-    parts, lost = planner.parts({}, end)
-    assert not lost
+    with pytest.raises(LostRecordsError, match=f"Records 0 to 2 of boot 1 of the node {A} were planned"):
+        again.parts({}, end)
+    parts = planner.parts({}, end)
     reasons = [row["bad_reason"] for row in _rows(files, parts) if row["bad_reason"]]
     assert reasons == [f"the file vanished before bytes 0 to {len(gone)} of it were read"]
     files.data[path(A, 1, 0)] = kept[:-7]
@@ -442,7 +434,7 @@ def test_a_batch_that_is_cut_reads_whole_segments_of_some_logs_rather_than_a_lit
     planner = Planner(files)
     planner.refresh()
     end = planner.advance({}, 20 * size)
-    parts, _ = planner.parts({}, end)
+    parts = planner.parts({}, end)
     assert all(part.size == part.segment.size for part in parts)
     assert len(end) == 5
 
@@ -461,8 +453,10 @@ def test_a_folder_that_is_away_when_a_planned_batch_is_read_is_read_when_it_is_b
     reader = Reader(files)
     of_a = [path(A, 1, 0), path(A, 1, 3)]
     assert reader.batch(crash=True, absent=of_a)
-    assert reader.read() == [(1, 0), (1, 1)], "the others go on"
+    assert reader.read() == []
     away = {name: files.data.pop(name) for name in of_a}
+    reader.all()
+    assert reader.read() == [(1, 0), (1, 1)], "the others go on"
     files.data[path(B, 1, 2)] = records(B, 1, 2, 4)
     reader.all()
     assert reader.read() == [(1, 0), (1, 1), (1, 2), (1, 3)]
@@ -479,7 +473,6 @@ def test_a_folder_that_is_away_when_a_planned_batch_is_read_is_read_when_it_is_b
 def test_what_is_missing_in_the_middle_shows_as_a_gap_until_it_is_back() -> None:
     files = MemoryFiles({path(A, 1, first): records(A, 1, first, first + 3) for first in (0, 3, 6)})
     reader = Reader(files)
-    reader.batch(crash=True, absent=[path(A, 1, 3)])
     away = files.data.pop(path(A, 1, 3))
     reader.all()
     assert gaps(reader.offset) == [Gap(A, 1, 3, 6)]
@@ -507,7 +500,7 @@ def test_what_only_a_shorter_copy_has_when_it_is_to_be_read_is_read_once_the_lon
     files.data[part] = records(A, 1, 0, 2) + b'{"v"'
     reader = Reader(files)
     reader.batch(crash=True, absent=[whole])
-    assert reader.read() == [(1, 0), (1, 1)]
+    assert reader.read() == []
     reader.all()
     assert reader.read() == [(1, offset) for offset in range(4)]
     assert reader.bad() == []

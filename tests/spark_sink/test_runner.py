@@ -11,14 +11,19 @@ from pyspark.errors import StreamingQueryException
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError, InternalError, JobFailedError
-from spark_sink.runner import ProgressReport, SupervisedQuery, follow_logs
+from spark_sink.runner import QueryProgress, SupervisedQuery, follow_logs
 from spark_sink.settings import Settings
 
 
-def progress(tmp_path: Path, said: list[str], *, workers: bool, last: Any = None) -> ProgressReport:
-    query: Any = SimpleNamespace(lastProgress=last)
-    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    return ProgressReport(query, settings, said.append, lambda: workers)
+def settings_for(folder: Path) -> Settings:
+    return Settings(logs=str(folder), database=str(folder / "db.sqlite"))
+
+
+def progress(tmp_path: Path, said: list[str], *, workers: bool) -> QueryProgress:
+    query: Any = SimpleNamespace(lastProgress=None)
+    found = QueryProgress(settings_for(tmp_path), said.append, lambda: workers)
+    found.follow(query)
+    return found
 
 
 def test_a_cluster_without_workers_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,16 +63,15 @@ class Query:
 def read(tmp_path: Path, said: list[str], *queries: Query) -> bool:
     """Read with *queries*, one after the other."""
     left = iter(queries)
-    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
-    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    return SupervisedQuery(work, settings, said.append, lambda: True, once=True).watch()
+    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as LogStream.start
+    return SupervisedQuery(work, settings_for(tmp_path), said.append, lambda: True, once=True).watch()
 
 
 def test_a_query_that_spark_gives_up_is_begun_again(tmp_path: Path) -> None:
     said: list[str] = []
     late = StreamingQueryException("Python worker failed to connect back.")
     assert not read(tmp_path, said, Query(late), Query(late), Query(None))
-    assert [text.startswith("Spark stopped; its own report is in") for text in said] == [False, True, True]
+    assert [text.startswith("Spark stopped; the report is in") for text in said] == [False, True, True]
     assert "connect back" in (tmp_path / "db.sqlite.failure.txt").read_text()
 
 
@@ -109,10 +113,11 @@ class Endless:
 
 def follow(tmp_path: Path, error: Exception) -> int:
     query = Endless()
-    work: Any = SimpleNamespace(start=lambda *, once: query, refresh=Broken(error))  # noqa: ARG005 - as Job.start
-    settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
+    work: Any = SimpleNamespace(start=lambda *, once: query)  # noqa: ARG005 - as LogStream.start
+    refresh: Any = Broken(error)
+    settings = settings_for(tmp_path)
     reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
-    return follow_logs(work, reading, settings)
+    return follow_logs(refresh, reading, settings)
 
 
 def test_a_refresh_that_fails_by_a_fault_ends_the_job_and_says_why(tmp_path: Path) -> None:
@@ -130,7 +135,7 @@ def test_what_the_database_says_of_itself_is_said_as_it_is(tmp_path: Path) -> No
 def test_a_query_begun_after_the_job_was_told_to_end_ends(tmp_path: Path) -> None:
     first, second = Endless(), Endless()
     left = iter([first, second])
-    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
+    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as LogStream.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
     reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
 

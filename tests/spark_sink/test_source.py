@@ -175,7 +175,7 @@ def test_partials_are_reduced_in_the_tasks_and_come_as_tables(spark: Any, logs: 
     shape = Projection([field.name for field in schema.COLUMNS])
     planner = Planner(LocalLogFiles(str(logs)))
     planner.refresh()
-    parts, _ = planner.parts({}, planner.advance({}, None))
+    parts = planner.parts({}, planner.advance({}, None))
     expected = list(reduce(segment_reader.read_parts(LocalLogFiles(str(logs)), parts, shape)))
     sizes = [table["bytes"].to_pylist() for part, table in found if part == READ]
     assert sizes == [[sum(part.size for part in parts)]]

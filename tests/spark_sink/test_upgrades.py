@@ -1,37 +1,31 @@
-"""State carries over: other settings, an older program's database, a checkpoint that does not fit any more."""
+"""State carries over: other settings, an older program's database, a place in the logs that does not fit any more."""
 
 import json
-import shutil
 import signal
 import sqlite3
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from spark_sink import cli, session
+from spark_sink import cli
 from tests.spark_sink import contents
 from tests.spark_sink.logs import NodeLog, mesh
 from tests.spark_sink.partials import oracle
-from tests.spark_sink.test_cli import Unstoppable
-
-pytestmark = pytest.mark.spark
 
 V1_OFFSET = {"version": 1, "nodes": {"0123456789abcdef": {"boot": 1, "segment": 0, "byte": 4096}}}
 """A place as version 1 kept it."""
 
 
 @pytest.fixture
-def database(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the command is to put it. The command uses the session that all tests share."""
-    monkeypatch.setattr(session, "make_session", lambda **_: Unstoppable(spark))
+def database(tmp_path: Path) -> Path:
+    """Where the command is to put it."""
     return tmp_path / "serving.sqlite"
 
 
 def backfill(logs: Path, database: Path, *more: str) -> int:
-    return cli.main(["backfill", str(logs), "--db", str(database), *more])
+    return cli.main(["backfill", str(logs), "--db", str(database), "--engine", "local", *more])
 
 
 def check(database: Path, written: Iterable[NodeLog]) -> None:
@@ -100,36 +94,17 @@ def test_an_older_database_of_this_version_is_brought_up(database: Path, logs: P
     ]
 
 
-@pytest.mark.parametrize("committed", [False, True])
-def test_a_checkpoint_of_version_1_is_refused_and_can_be_deleted(
-    database: Path, logs: Path, capsys: pytest.CaptureFixture[str], committed: bool
+def test_a_place_of_version_1_is_refused(
+    database: Path, logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = mesh(logs, nodes=2, posts=6)
     assert backfill(logs, database) == 0
-    checkpoint = database.with_name(database.name + ".checkpoint")
-    _keep_as_version_1(checkpoint, committed=committed)
+    change(database, f"UPDATE batches SET offsets = '{json.dumps(V1_OFFSET)}'")
     written[1].add("stop", reason="signal")
     before = contents.read(database)
     capsys.readouterr()
     assert backfill(logs, database) == 78
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "The checkpoint keeps its place by version 1, this program by version 2" in said
-    assert "Delete the checkpoint and start again" in said
+    assert "written by version 1, and this program reads version 2" in said
     assert contents.read(database) == before
-    shutil.rmtree(checkpoint)
-    assert backfill(logs, database) == 0
-    check(database, written)
-
-
-def _keep_as_version_1(checkpoint: Path, *, committed: bool) -> None:
-    """Make it a checkpoint of batch 0, planned or done, with a place of version 1."""
-    planned = checkpoint / "offsets" / "0"
-    head = planned.read_text().splitlines()[:-1]
-    for name in ("offsets", "commits"):
-        for path in (checkpoint / name).iterdir():
-            if name == "offsets" or path.name != "0" or not committed:
-                path.unlink()
-    for checksum in checkpoint.rglob(".*.crc"):
-        checksum.unlink()
-    planned.write_text("\n".join([*head, json.dumps(V1_OFFSET)]))

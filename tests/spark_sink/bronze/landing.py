@@ -5,8 +5,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +19,7 @@ from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES, whole_tasks, write_parts
 from spark_sink.log_files import LocalLogFiles
 from spark_sink.planner import Planner
-from spark_sink.stream_offset import parse_missing, parse_offset, serialize_offset, still_counted, without
+from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offset
 
 
 class CrashError(Exception):
@@ -25,39 +27,38 @@ class CrashError(Exception):
 
 
 class Landing:
-    """A stream into a bronze, by hand; *offsets* is the checkpoint."""
+    """Streams into a bronze, by hand."""
 
     def __init__(self, logs: Path, bronze: Path) -> None:
         self.logs = logs
         self.folder = BronzeFolder(bronze)
-        self.offsets: list[str] = []
         self.done = 0
+        """Batches committed."""
+
+    def offset(self) -> StreamOffset:
+        """How far each log is read, as the bronze has it."""
+        last = self.folder.last()
+        return {} if last is None else parse_offset(json.loads(last.offset))
 
     def round(self, bytes_max: int | None = None, task_size: int = 10**9) -> None:
         """Start, land everything that is there, and end."""
+        name = uuid4().hex
         with self.folder.writing():
             files = LocalLogFiles(str(self.logs))
             planner = Planner(files)
             planner.refresh()
-            while self._batch(files, planner, bytes_max, task_size):
-                pass
-
-    def _batch(self, files: LocalLogFiles, planner: Planner, bytes_max: int | None, task_size: int) -> bool:
-        start = self.offsets[self.done - 1] if self.done else json.dumps(serialize_offset({}))
-        before = parse_offset(json.loads(start))
-        if self.done == len(self.offsets):
-            last = self.folder.last()
-            missing = still_counted([] if last is None else parse_missing(last.missing), before)
-            after = without(before, missing) if missing else planner.advance(before, bytes_max)
-            if after == before:
-                return False
-            self.offsets.append(json.dumps(serialize_offset(after)))
-        end = self.offsets[self.done]
-        parts, missing = planner.parts(before, parse_offset(json.loads(end)))
-        tasks = [write_parts(files, task, self.folder.staging) for task in whole_tasks(parts, task_size)]
-        self.folder.commit("query", self.done, end, missing, pa.concat_tables([FILES.empty_table(), *tasks]))
-        self.done += 1
-        return True
+            for number in count():
+                before = self.offset()
+                after = planner.advance(before, bytes_max)
+                if after == before:
+                    return
+                parts = planner.parts(before, after)
+                tasks = [
+                    write_parts(files, task, self.folder.staging) for task in whole_tasks(parts, task_size)
+                ]
+                made = pa.concat_tables([FILES.empty_table(), *tasks])
+                self.folder.commit(name, number, json.dumps(serialize_offset(after)), made)
+                self.done += 1
 
 
 @contextmanager

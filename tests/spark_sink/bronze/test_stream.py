@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_sink import job
 from spark_sink.bronze.stream import new_records
 from spark_sink.errors import SinkError
-from spark_sink.serving.merge import merge
 from spark_sink.settings import Settings, default_checkpoint
 from tests.spark_sink import contents
 from tests.spark_sink.bronze.landing import Landing, files_of
+from tests.spark_sink.engines import read_locally
+from tests.spark_sink.engines import read_with_spark as read_all
 from tests.spark_sink.logs import NodeLog, feed_name, mesh, node_name
-from tests.spark_sink.test_job import PowerCutError, break_batch_one, check, read_all, records_of
+from tests.spark_sink.test_job import break_batch_one, check, records_of
 from tests.spark_sink.test_job import settings_for as settings_for_logs
 
 pytestmark = pytest.mark.spark
@@ -56,7 +56,7 @@ def test_all_records_are_counted_and_later_ones_are_added(spark: Any, logs: Path
     ) == [(0,)]
     other = settings_for_logs(logs.parent / "direct" / "logs")
     shutil.copytree(logs, other.logs)
-    read_all(spark, other)
+    read_locally(other)
     assert contents.read(settings.database) == contents.read(other.database)
 
 
@@ -86,14 +86,13 @@ def test_a_deleted_checkpoint_neither_doubles_nor_skips(spark: Any, logs: Path) 
 
 
 def test_history_comes_from_bronze_and_what_follows_from_logs_and_back(spark: Any, logs: Path) -> None:
-    """Each with a checkpoint of its own: the database knows what is counted."""
+    """The database knows what is counted."""
     written = mesh(logs, nodes=3, posts=12)
     landing, settings = landed(logs)
     read_all(spark, settings)
-    shutil.rmtree(settings.checkpoint)
     for log in written:
         log.add("stop", reason="signal")
-    read_all(spark, settings_for_logs(logs))
+    read_locally(settings_for_logs(logs))
     check(settings, records_of(written))
     shutil.rmtree(settings.checkpoint)
     landing.round()
@@ -105,52 +104,14 @@ def test_history_comes_from_bronze_and_what_follows_from_logs_and_back(spark: An
     assert contents.rows(settings.database, "SELECT * FROM bad_lines") == []
 
 
-def test_the_checkpoint_of_logs_is_refused_for_a_bronze_and_the_other_way_round(
-    spark: Any, logs: Path
-) -> None:
-    mesh(logs, nodes=1, posts=2)
+def test_a_checkpoint_of_another_database_is_left_alone(spark: Any, logs: Path) -> None:
+    (log,) = mesh(logs, nodes=1, posts=2)
     _, settings = landed(logs)
     read_all(spark, settings)
-    with pytest.raises(SinkError, match=r"a stream that read a bronze.*Delete it"):
-        read_all(spark, settings_for_logs(logs))
-    shutil.rmtree(settings.checkpoint)
-    mesh(logs, nodes=2, posts=2)
-    read_all(spark, settings_for_logs(logs))
-    with pytest.raises(SinkError, match=r"a stream that read logs.*Delete it"):
+    log.add("face_up", face="f", spec="s")
+    read_locally(settings_for_logs(logs))
+    with pytest.raises(SinkError, match="was not filled last from the checkpoint"):
         read_all(spark, settings)
-
-
-def test_what_was_missing_in_the_logs_is_counted_once_from_bronze(
-    spark: Any, logs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = mesh(logs, nodes=3, posts=8)
-    _, settings = landed(logs)
-
-    def break_batch(database: Any, names: Any, batch: Any) -> bool:
-        if batch.batch_id == 1 and batch.missing:
-            assert merge(database, names, batch)
-        if batch.batch_id == 1:
-            raise PowerCutError
-        return merge(database, names, batch)
-
-    monkeypatch.setattr(job, "merge", break_batch)
-    of_logs = settings_for_logs(logs, bytes_per_batch=9_000)
-    with pytest.raises(Exception, match="PowerCutError"):
-        read_all(spark, of_logs)
-    folder = next(iter(sorted(logs.iterdir())))
-    away = folder.rename(logs.parent / "not-mounted")
-    with pytest.raises(Exception, match="PowerCutError"):
-        read_all(spark, of_logs)
-    monkeypatch.undo()
-    assert contents.rows(settings.database, "SELECT value FROM meta WHERE name = 'missing'") != [("[]",)]
-    shutil.rmtree(settings.checkpoint)
-    read_all(spark, settings)
-    counted = contents.rows(settings.database, "SELECT records FROM batches")
-    assert counted == [(len(records_of(written)),)]
-    shutil.rmtree(settings.checkpoint)
-    away.rename(folder)
-    read_all(spark, of_logs)
-    check(settings, records_of(written))
 
 
 def test_a_day_that_comes_long_after_later_ones_is_counted(spark: Any, logs: Path) -> None:

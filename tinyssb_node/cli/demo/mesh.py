@@ -81,9 +81,8 @@ class DemoMesh:
         (self.folder / "logs").mkdir()
         (self.folder / "nodes").mkdir()
         tool = _beside_us("tinyssb-sink")
-        logs, tables, checkpoint = self.folder / "nodes", self.tables, self.folder / "checkpoint"
-        self.run("spark", [tool, "run", logs, "--db", tables, "--checkpoint", checkpoint])
-        self.run("page", [tool, "serve", "--db", tables, "--port", str(self.page_port)])
+        self.run("spark", [tool, "run", self.folder / "nodes", "--db", self.tables, "--engine", "spark"])
+        self.run("page", [tool, "serve", "--db", self.tables, "--port", str(self.page_port)])
         us = _beside_us("tinyssb")
         self.run("ether", [us, "ether", "--port", str(self.ether_port)])
         self._wait("the ether", lambda: _answers(self.ether_port))

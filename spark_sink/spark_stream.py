@@ -1,0 +1,166 @@
+"""The engine ``spark``: streams of batches whose tasks Spark runs, on this machine or on a cluster."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_sink import limits, runner, session
+from spark_sink.bronze.footer import count_pieces
+from spark_sink.bronze.stream import CountedFiles, known_records, read_stream
+from spark_sink.checkpoint import StreamPlaces, query_id
+from spark_sink.errors import SinkError
+from spark_sink.executors import SparkExecutors
+from spark_sink.job import Job, ReadBatch, ReadDiagnostics
+from spark_sink.log_files import open_files
+from spark_sink.planner import Planner
+from spark_sink.serving.address import shown
+from spark_sink.serving.database import Database
+from spark_sink.settings import Settings
+from spark_sink.source import bytes_of, unpacked
+from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offset
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+class SparkEngine:
+    """Spark, started."""
+
+    def __init__(self, spark: "SparkSession", settings: Settings, tell: Callable[[str], None]) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._tell = tell
+        executors = SparkExecutors(spark, settings.database, tell)
+        self.executors = executors if executors.reach_database else None
+        """Executors that can open the database."""
+
+    def read(self, job: Job, database: Database, *, once: bool) -> "runner.SupervisedQuery":
+        """Begin to read, for everything that is there (*once*), or on and on. Raises SinkError."""
+        stream: runner.Startable = (
+            BronzeStream(self._spark, self._settings, job, database)
+            if self._settings.is_bronze
+            else LogStream(self._spark, self._settings, job)
+        )
+        return runner.SupervisedQuery(
+            stream, self._settings, self._tell, lambda: session.has_workers(self._spark), once=once
+        )
+
+
+@contextmanager
+def started(settings: Settings, tell: Callable[[str], None]) -> Iterator[SparkEngine]:
+    """Start Spark, and stop it at the end. Raises UnavailableError."""
+    session.require_java()
+    tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
+    spark = session.make_session(
+        master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
+    )
+    try:
+        yield SparkEngine(spark, settings, tell)
+    finally:
+        with runner.without_java():
+            spark.stop()
+
+
+class LogStream:
+    """Streams over the logs, by the source ``tinyssb-partials``."""
+
+    def __init__(self, spark: "SparkSession", settings: Settings, job: Job) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._job = job
+        self._sides = ReadDiagnostics(Planner(open_files(settings.logs, settings.endpoint)))
+
+    def start(self, *, once: bool) -> "StreamingQuery":
+        """Start one behind what the database counts. Raises DatabaseFailedError."""
+        number, place = self._job.begin()
+        self._places = StreamPlaces()  # kept here: its folder is deleted with it
+        writer = (
+            self._spark.readStream.format("tinyssb-partials")
+            .option("maxBytesPerBatch", self._settings.bytes_per_batch)
+            .option("endpoint", self._settings.endpoint)
+            .option("startingOffset", json.dumps(serialize_offset(place)))
+            .load(self._settings.logs)
+            .writeStream.foreachBatch(partial(self._add, number, self._places))
+            .option("checkpointLocation", self._places.location)
+        )
+        return (
+            writer.trigger(availableNow=True) if once else writer.trigger(processingTime="0 seconds")
+        ).start()
+
+    def _add(self, number: int, places: StreamPlaces, rows: "DataFrame", batch_id: int) -> None:
+        begin_ns = time.perf_counter_ns()
+        parts = unpacked(rows.toArrow())
+        place, read_bytes = parse_offset(json.loads(places.after(batch_id))), bytes_of(parts)
+        self._sides.look(place, read_bytes)
+        batch = ReadBatch(
+            query=places.name,
+            number=batch_id,
+            parts=parts,
+            place=place,
+            oddities=self._sides.oddities,
+            begin_ns=begin_ns,
+            bytes=read_bytes,
+            behind_bytes=self._sides.behind_bytes,
+        )
+        self._job.add(number, batch)
+
+
+class BronzeStream:
+    """Streams over a bronze, by Spark's own source of Parquet files, whose checkpoint is the list of files read."""
+
+    def __init__(self, spark: "SparkSession", settings: Settings, job: Job, database: Database) -> None:
+        """Raises SinkError for a checkpoint that another database was filled from: files would be left out."""
+        self._spark = spark
+        self._settings = settings
+        self._job = job
+        self._files = CountedFiles(Path(settings.logs))
+        rows = database.rows("SELECT query FROM batches")
+        known = query_id(spark, settings.checkpoint)
+        if rows and known is not None and rows[0][0] != known:
+            raise SinkError(
+                f"{shown(settings.database)} was not filled last from the checkpoint {settings.checkpoint}; both were "
+                "left as they are. Delete the checkpoint and start again: the database knows which records it counts, "
+                "so nothing is counted twice or skipped. Or name another one with --checkpoint."
+            )
+
+    def start(self, *, once: bool) -> "StreamingQuery":
+        """Start one, of what the database does not count. Raises DatabaseFailedError."""
+        number, place = self._job.begin()
+        self._place: StreamOffset = place
+        writer = (
+            read_stream(
+                self._spark, self._settings.logs, self._settings.bytes_per_batch, known_records(place)
+            )
+            .writeStream.foreachBatch(partial(self._add, number))
+            .option("checkpointLocation", self._settings.checkpoint)
+        )
+        return (
+            writer.trigger(availableNow=True)
+            if once
+            else writer.trigger(processingTime=f"{limits.BRONZE_LOOK_S} seconds")
+        ).start()
+
+    def _add(self, number: int, rows: "DataFrame", batch_id: int) -> None:
+        """Count the records that the files of a batch name. Raises DamagedDataError, OSError."""
+        begin_ns = time.perf_counter_ns()
+        parts = unpacked(rows.toArrow())
+        pieces, read_bytes, newest_ns = self._files.pieces(parts)
+        self._place = count_pieces(self._place, pieces)
+        query = query_id(self._spark, self._settings.checkpoint)
+        assert query is not None  # Spark writes it before a batch
+        batch = ReadBatch(
+            query=query,
+            number=batch_id,
+            parts=parts,
+            place=self._place,
+            oddities=None,
+            begin_ns=begin_ns,
+            bytes=read_bytes,
+            behind_bytes=self._files.behind_bytes(newest_ns),
+        )
+        self._job.add(number, batch)
