@@ -30,11 +30,13 @@ class DerivedHours:
 def derive(facts: Facts) -> DerivedHours:
     """Make all derived rows of full hours. Pure."""
     heard = transmissions(facts.sights)
+    delayed = pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)])
     tables = {
         "links": links.links(facts, heard),
         "transmitted": uses.transmitted(facts),
         "uses": uses.uses(facts, heard),
-        "delays": pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)]),
+        "delays": delayed,
+        "delay_hours": delays.by_hour(delayed),
         "steps": progress.steps(facts),
         "progress": progress.progress(facts),
         "groups": groups.groups(facts),

@@ -143,6 +143,8 @@ HOURS_BEFORE_US: Final = 2 * 60_000_000
 """Time before a record in which it may change derived figures: a packet and its sending are closer than this."""
 HOURS_AFTER_US: Final = 62 * 60_000_000
 """Time after it: an hour and a minute in which a sending or a contact counts, and a margin."""
+DAY_REST_US: Final = 10 * 60_000_000
+"""Time after which a day whose hours were not derived again is summed up: a second's work in a mesh of 1,000 nodes."""
 REFRESH_SHARE: Final = 0.25
 """Largest share of the time for the refresh, so that reading continues."""
 

@@ -26,7 +26,7 @@ from spark_sink.derived_hours import DerivedHours, derive, derive_apart
 from spark_sink.executors import Executors, TasksFailedError
 from spark_sink.facts_loader import AffectedHours, FactsLoader, Stretch, stretch
 from spark_sink.refresh_schedule import Chunk, RefreshSchedule
-from spark_sink.serving import derived, dirty_hours, retention, staging, standing
+from spark_sink.serving import day_sums, derived, dirty_hours, retention, staging, standing
 from spark_sink.serving import facts as stored
 from spark_sink.serving.address import is_address
 from spark_sink.serving.database import Database
@@ -62,6 +62,8 @@ class Refresh:
             self._schedule = RefreshSchedule(database, lock, wall_us)
             repaired = retention.repair(database, self._latest_us())
             self._schedule.mark_all_if_outdated(force=repaired)
+        self._begun_us = wall_us()
+        self._derived_us: dict[int, int] = {}
 
     def run_pass(self) -> bool:
         """Bring derived tables up to date, by clocks that may have been estimated some time ago.
@@ -71,7 +73,8 @@ class Refresh:
         now_us = self._wall_us()
         dirty = self._schedule.marked(self._clocks)
         if dirty.num_rows == 0:
-            return self._make_alerts_if_due(now_us)
+            made = self._make_alerts_if_due(now_us)
+            return self._sum_up_a_day(now_us) or made
         if self._schedule.clocks_are_due(now_us, dirty, self._clocks):
             self._estimate_clocks(limits.CLOCK_MOVED_US)
             self._schedule.clocks.done(now_us, self._wall_us())
@@ -79,6 +82,7 @@ class Refresh:
         self._derive(dirty)
         self._schedule.note_derived()
         self._make_alerts_if_due(now_us)
+        self._sum_up_a_day(now_us)
         return True
 
     def run_to_end(self, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
@@ -91,6 +95,8 @@ class Refresh:
         while (dirty := self._schedule.marked(self._clocks)).num_rows:
             self._derive(dirty, tell)
         self._make_alerts()
+        while self._sum_up_a_day(END_US):
+            pass
 
     # --- Clocks
 
@@ -174,6 +180,7 @@ class Refresh:
                 self._log(begin_us, chunk, made.sights)
             tell(done, done + chunk.waiting)
             begin_us = self._wall_us()
+            self._derived_us |= dict.fromkeys(day_sums.days_of(chunk.hours.tolist()), begin_us)
 
     def _made(self, chunks: Sequence[Chunk], known: AffectedHours) -> Iterator[DerivedHours]:
         """Yield the rows of each chunk: made by executors if they are many, else here, or if those fail."""
@@ -219,6 +226,20 @@ class Refresh:
             "(SELECT committed_us FROM refresh_log ORDER BY committed_us DESC LIMIT 1 OFFSET ?)",
             (limits.LOG_KEPT - 1,),
         )
+
+    def _sum_up_a_day(self, now_us: int) -> bool:
+        """Sum up the latest day in which nothing has been derived for a while; return whether there was one."""
+        with self._lock:
+            days = day_sums.waiting(self._database)
+        rested = [
+            day_us
+            for day_us in days
+            if now_us - self._derived_us.get(day_us, self._begun_us) >= limits.DAY_REST_US
+        ]
+        if rested:
+            day_sums.sum_up(self._database, self._lock, rested[-1])
+            self._derived_us.pop(rested[-1], None)
+        return bool(rested)
 
     # --- The mesh as a whole
 

@@ -100,6 +100,12 @@ def delays(facts: Facts) -> pa.Table:
     return pa.concat_tables([by_feed, _count("node", hour_us, copies.node_no[to], none, bucket)])
 
 
+def by_hour(rows: pa.Table) -> pa.Table:
+    """Make the rows of the table `delay_hours`: those of `delays`, whoever they are of."""
+    found = rows.group_by(["hour_us", "scope", "bucket"], use_threads=False).aggregate([("n", "sum")])
+    return found.rename_columns(["hour_us", "scope", "bucket", "n"])
+
+
 def _publishers(copies: Copies) -> tuple[Ints, Ints]:
     """Return the index of the publisher's copy and of the other one, for each copy that is not a publisher's.
 

@@ -31,6 +31,8 @@ STRETCHES_MAX: Final = 168
 """Columns of delays over time: a week by hours; longer ranges have longer periods."""
 ROWS_MAX: Final = 200
 """Rows of any other list; the newest or the largest are shown."""
+PIECES_MAX: Final = 32
+"""Pieces of a range between days that are summed up: each is a part of the statements of most views."""
 PACKETS_MAX: Final = 2_000
 """Most single packets in an answer: as many as are kept."""
 BATCHES_SHOWN_MAX: Final = 300

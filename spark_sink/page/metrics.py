@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common
-from spark_sink.page.queries.airtime import slots_within, window_ppm
+from spark_sink.page.queries.airtime import NO_SLOTS, slots_within, window_ppm
 from spark_sink.page.queries.job import BATCH, REFRESH, lag_us, latest, rate
 from spark_sink.page.queries.overview import headline
 from spark_sink.page.scope import Answer, Scope, fetch
@@ -48,7 +48,7 @@ def figures(scope: Scope) -> Answer:
             (bucket, int(n))
             for bucket, n in fetch(
                 scope.db,
-                "SELECT bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = 'node'"
+                "SELECT bucket, sum(n) FROM delay_hours WHERE hour_us >= ? AND hour_us < ? AND scope = 'node'"
                 " GROUP BY bucket",
                 scope.hours(),
             )
@@ -79,7 +79,7 @@ def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
             **scope.nodes[number].named(),
             "face": face,
             "sub_band": law["sub_band"] or "",
-            "share": window_ppm(slots[number, face], law["window_us"], now_us) / 1e6,
+            "share": window_ppm(slots.get((number, face), NO_SLOTS), law["window_us"], now_us) / 1e6,
             "limit": law["limit_ppm"] / 1e6,
         }
         for (number, face), law in laws.items()

@@ -63,6 +63,10 @@ def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list
             f"CREATE INDEX IF NOT EXISTS {table.name}_by_{'_'.join(index)} ON {table.name} ({quoted(index)})"
             for index in table.indexes
         ]
+        if table.rare:
+            statements.append(
+                f"CREATE INDEX IF NOT EXISTS {table.name}_rare ON {table.name} ({quoted(table.key)}) WHERE {table.rare}"
+            )
     statements += [
         totals.fill(table)
         for table, source in totals.SOURCES.items()
@@ -90,8 +94,7 @@ def _options(table: Table) -> str:
     a tree."""
     types = {column.name: column.type for column in table.columns}
     numbered = len(table.key) == 1 and types[table.key[0]] is ColumnType.INT
-    large = ColumnType.BYTES in types.values()
-    return " STRICT" if numbered or large or not table.key else " STRICT, WITHOUT ROWID"
+    return " STRICT" if numbered or table.large or not table.key else " STRICT, WITHOUT ROWID"
 
 
 def _column(column: Column, dialect: Dialect) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from spark_sink.serving import retention, standing
+from spark_sink.serving import day_sums, retention, standing
 from spark_sink.serving.database import Database, marks, pieces
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.staging import STAGED
@@ -54,6 +54,7 @@ def take(database: Database, hours: Sequence[int], delivery: int) -> None:
 def _delete(database: Database, hours: Sequence[int]) -> None:
     if hours:
         standing.forget(database, min(hours))
+        day_sums.mark(database, hours)
     for table in _BY_HOUR:
         for some in pieces(hours):
             database.execute(f"DELETE FROM {table} WHERE hour_us IN ({marks(len(some))})", some)  # noqa: S608 - names of ours

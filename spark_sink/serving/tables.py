@@ -33,6 +33,10 @@ class Table:
     """Empty where rows have no key."""
     columns: tuple[Column, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
+    rare: str = ""
+    """Condition of rows that are few, and that have an index of their own, by the key."""
+    large: bool = False
+    """Its rows are too large for a tree."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -40,7 +44,7 @@ class Table:
         return tuple(column.name for column in self.columns)
 
 
-def _table(name: str, key: str, rest: str, *indexes: str) -> Table:
+def _table(name: str, key: str, rest: str, *indexes: str, rare: str = "", large: bool = False) -> Table:
     """Define a table in words ``name:type``; a question mark after the type allows null."""
     columns = []
     for word in f"{key} {rest}".split():
@@ -51,6 +55,8 @@ def _table(name: str, key: str, rest: str, *indexes: str) -> Table:
         tuple(word.partition(":")[0] for word in key.split()),
         tuple(columns),
         tuple(tuple(index.split()) for index in indexes),
+        rare,
+        large,
     )
 
 
@@ -90,6 +96,7 @@ FACTS: Final = (
         "traffic",
         "node_no:int hour_us:int direction:text face:text packet:text verdict:text reason:text",
         "packets:int bytes:int airtime_us:int",
+        rare="verdict = 'invalid'",
     ),
     _table("counts", "node_no:int hour_us:int kind:text detail:text", "records:int total:int", "kind"),
     _table(
@@ -104,6 +111,7 @@ FACTS: Final = (
         "sights",
         "node_no:int boot:int hour_us:int batch:int part:int",
         "n:int low_us:int high_us:int rows:bytes",
+        large=True,
     ),
     _table(
         "packets",
@@ -118,8 +126,9 @@ TOTALS: Final = (
     _table("node_totals", "node_no:int", "held:int"),
     _table("feed_totals", "feed_no:int", "newest:int held:int"),
     _table("chunk_totals", "node_no:int feed_no:int", "held:int"),
+    _table("count_days", "node_no:int day_us:int kind:text detail:text", "records:int total:int"),
 )
-"""Sums over ``frontiers`` and ``side_chains``, kept up with each merge."""
+"""Sums over ``frontiers``, ``side_chains`` and ``counts``, kept up with each merge."""
 
 SIDE: Final = (
     _table("bad_lines", "path:text byte:int", "reason:text text:text"),
@@ -164,6 +173,7 @@ DERIVED: Final = (
     ),
     _table("uses", "hour_us:int node_no:int face:text packet:text use:text", "packets:int airtime_us:int"),
     _table("delays", "hour_us:int scope:text a:int b:int bucket:int", "n:int"),
+    _table("delay_hours", "hour_us:int scope:text bucket:int", "n:int"),
     _table("steps", "node_no:int feed_no:int hour_us:int", "seq:int", "hour_us"),
     _table("feed_steps", "feed_no:int hour_us:int", "seq:int", "hour_us"),
     _table("progress", "minute_us:int", "hour_us:int published:int copied:int", "hour_us"),
@@ -182,7 +192,21 @@ DERIVED: Final = (
 """Figures from all logs together, derived again for each hour with new facts. Times are by the clock of the mesh:
 corrected clocks of nodes."""
 
+DAY_SUMS: Final = (
+    _table("days", "day_us:int", "summed:int"),
+    _table(
+        "link_days",
+        "day_us:int sender:int receiver:int",
+        "heard:int sent:int rssi_sum:int rssi_n:int snr_sum:real snr_n:int first_us:int last_us:int",
+        "receiver",
+    ),
+    _table("use_days", "day_us:int node_no:int face:text packet:text use:text", "packets:int airtime_us:int"),
+    _table("air_days", "day_us:int node_no:int face:text", "packets:int airtime_us:int slots:bytes"),
+    _table("delay_days", "day_us:int scope:text a:int b:int", "n:int buckets:bytes"),
+)
+"""Sums of derived rows over days in which nothing changes any more, and which days these are."""
+
 GONE: Final = ("airtime",)
 """Tables that earlier programs made, and that nothing is read from any more."""
 
-TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *TOTALS, *SIDE, *JOB, *DERIVED)}
+TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *TOTALS, *SIDE, *JOB, *DERIVED, *DAY_SUMS)}

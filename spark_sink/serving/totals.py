@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from spark_sink.limits import SUM_MAX
 from spark_sink.serving.tables import TABLES
 
 
@@ -24,27 +25,65 @@ class _Total:
     """The highest value is in it, too."""
 
 
+_HOUR_MAX: Final = SUM_MAX // 32
+"""More than this counts as this: only hostile records have such numbers, and a day's sum must not overflow."""
+_COUNT_DAYS: Final = (
+    "INSERT INTO count_days (node_no, day_us, kind, detail, records, total) "
+    "SELECT node_no, hour_us - hour_us % 86400000000, kind, detail, "
+    + ", ".join(
+        f"sum(CASE WHEN {name} > {_HOUR_MAX} THEN {_HOUR_MAX} ELSE {name} END)"
+        for name in ("records", "total")
+    )
+    + " FROM {source} WHERE true GROUP BY node_no, hour_us - hour_us % 86400000000, kind, detail"
+)
+_FEED_STEPS: Final = (
+    "INSERT INTO feed_steps (feed_no, hour_us, seq) "
+    "SELECT feed_no, hour_us, max(seq) FROM steps GROUP BY feed_no, hour_us"
+)
+_DELAY_HOURS: Final = (
+    "INSERT INTO delay_hours (hour_us, scope, bucket, n) "
+    "SELECT hour_us, scope, bucket, sum(n) FROM delays GROUP BY hour_us, scope, bucket"
+)
+_DAYS: Final = (
+    "INSERT INTO days (day_us, summed) SELECT DISTINCT hour_us - hour_us % 86400000000, 0 FROM (SELECT hour_us FROM "
+    "links UNION SELECT hour_us FROM transmitted UNION SELECT hour_us FROM uses UNION SELECT hour_us FROM delays) AS h"
+)
 _TOTALS: Final = {
     "node_totals": _Total("frontiers", "seq", "node_no"),
     "feed_totals": _Total("frontiers", "seq", "feed_no", newest=True),
     "chunk_totals": _Total("side_chains", "held", "node_no, feed_no"),
 }
-SOURCES: Final = {**{name: total.source for name, total in _TOTALS.items()}, "feed_steps": "steps"}
+_FILLED: Final = {
+    "feed_steps": ("steps", _FEED_STEPS),
+    "delay_hours": ("delays", _DELAY_HOURS),
+    "count_days": ("counts", _COUNT_DAYS.format(source="counts")),
+    "days": ("links", _DAYS),
+}
+"""By other table what it is made from, and the statement that does it; of ``days``, all are to be summed up."""
+SOURCES: Final = {
+    **{name: total.source for name, total in _TOTALS.items()},
+    **{name: source for name, (source, _) in _FILLED.items()},
+}
 """Tables that are sums, and the ones that they are over."""
 
 
 def fill(table: str) -> str:
     """Return the statement that makes the rows of a table of `SOURCES`, which has to be empty."""
-    if table == "feed_steps":
-        return (
-            "INSERT INTO feed_steps (feed_no, hour_us, seq) "
-            "SELECT feed_no, hour_us, max(seq) FROM steps GROUP BY feed_no, hour_us"
-        )
+    if table in _FILLED:
+        return _FILLED[table][1]
     return _insert(table, f"{_TOTALS[table].source} n", "0")
 
 
 def add(source: str) -> Iterator[str]:
     """Yield the statements that add what ``new_<source>`` brings, before it is merged."""
+    if source == "counts":
+        sums = ", ".join(
+            f"{name} = CASE WHEN count_days.{name} > {SUM_MAX} - excluded.{name} THEN {SUM_MAX} "
+            f"ELSE count_days.{name} + excluded.{name} END"
+            for name in ("records", "total")
+        )
+        rows = _COUNT_DAYS.format(source="new_counts")
+        yield f"{rows} ON CONFLICT (node_no, day_us, kind, detail) DO UPDATE SET {sums}"
     for table, total in _TOTALS.items():
         if total.source != source:
             continue

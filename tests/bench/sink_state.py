@@ -132,6 +132,7 @@ class Mesh:
         places = np.arange(-(self._nodes // 2) + 1, self._nodes // 2 + 1)
         node = (author + places) % self._nodes
         t_us = begin_us + number * 1_000 + 5_000 + np.abs(places) * step_us
+        t_us += np.where(places < 0, step_us // 3, 0)  # else it is sent at two places at the same time
         sent = self._packets(node, t_us, np.full(len(node), number), np.zeros(0, np.int64), node[:0])
         back = np.sign(places)
         first = np.flatnonzero(places)  # all but the author hear it first from the node before
@@ -146,7 +147,7 @@ class Mesh:
             np.full(count + len(node) - 2, self._published[author]),
         )
         none = np.full(len(node), -1)
-        stored_us = t_us - np.where(places == 0, 10, step_us - 1_500)
+        stored_us = t_us[np.arange(len(node)) - back] + np.where(places == 0, -10, 1_500)
         stored = _Records(
             node, stored_us, np.full(len(node), _ENTRY), none, none,
             np.full(len(node), author), np.full(len(node), self._published[author]),

@@ -23,6 +23,15 @@ DERIVED = {
     "uses": f"hour_us, {NODE.format('t.node_no')}, face, packet, use, packets, airtime_us",
     "delays": f"hour_us, scope, CASE scope WHEN 'feed' THEN {FEED.format('a')} ELSE {NODE.format('a')} END, "
     f"CASE scope WHEN 'hop' THEN {NODE.format('b')} ELSE '' END, bucket, n",
+    "delay_hours": "hour_us, scope, bucket, n",
+    "days": "day_us, summed",
+    "link_days": f"day_us, {NODE.format('sender')}, {NODE.format('receiver')}, heard, sent, rssi_sum, rssi_n, "
+    "round(1000 * snr_sum), snr_n, first_us, last_us",
+    "use_days": f"day_us, {NODE.format('t.node_no')}, face, packet, use, packets, airtime_us",
+    "air_days": f"day_us, {NODE.format('t.node_no')}, face, packets, airtime_us, slots",
+    "delay_days": f"day_us, scope, CASE scope WHEN 'feed' THEN {FEED.format('a')} ELSE {NODE.format('a')} END, "
+    f"CASE scope WHEN 'hop' THEN {NODE.format('b')} ELSE '' END, n, buckets",
+    "count_days": f"{NODE.format('t.node_no')}, day_us, kind, detail, records, total",
     "steps": f"{NODE.format('t.node_no')}, {FEED.format('t.feed_no')}, hour_us, seq",
     "feed_steps": f"{FEED.format('t.feed_no')}, hour_us, seq",
     "progress": "minute_us, hour_us, published, copied",

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.refresh import Refresh
+from spark_sink.serving import day_sums, dirty_hours
 from spark_sink.serving.connect import open_for_writing
+from spark_sink.serving.database import table_of
 from spark_sink.serving.meta import SIGHTS_SINCE, read_number
 from tests.spark_sink import contents
 from tests.spark_sink.logs import digits
@@ -70,6 +73,38 @@ def _stop_at_once(_done: int, _todo: int) -> None:
 def _stop(done: int, todo: int) -> None:
     if done * 2 >= todo:
         raise KeyboardInterrupt
+
+
+def test_a_day_is_summed_up_when_it_has_rested(stream: Stream) -> None:
+    def waiting() -> int:
+        return len(day_sums.waiting(stream.database))
+
+    assert stream.refresh.run_pass()
+    days = waiting()
+    assert days > 0
+    assert not stream.refresh.run_pass()
+    stream.number += limits.DAY_REST_US - 1
+    stream.refresh.run_pass()
+    assert waiting() == days
+    stream.number += 1
+    assert stream.refresh.run_pass()
+    assert waiting() == days - 1, "one a pass"
+    while stream.refresh.run_pass():
+        pass
+    assert waiting() == 0
+    with stream.database.transaction():
+        dirty_hours.mark(stream.database, newest_log(stream), stream.number)
+    stream.refresh = Refresh(stream.database, threading.Lock(), lambda: stream.number)
+    assert stream.refresh.run_pass()
+    assert waiting() > 0
+    stream.refresh.run_to_end()
+    assert waiting() == 0, "at the end all are"
+
+
+def newest_log(stream: Stream) -> pa.Table:
+    """The last hour of the logs of all nodes."""
+    rows = stream.database.rows("SELECT node_no, boot, hour_us FROM sights ORDER BY hour_us DESC LIMIT 1")
+    return table_of("dirty", ("node_no", "boot", "hour_us"), rows)
 
 
 def test_old_packets_go_and_what_was_made_of_them_stays(stream: Stream) -> None:

@@ -1,41 +1,65 @@
 """Time on the air: who spends it, on what, and how near the law's limit."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
+import numpy as np
+
+from spark_sink.arrays import Ints, run_starts, runs
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.page.time_span import time_span
+from spark_sink.serving.database import marks, pieces
+from spark_sink.serving.day_sums import unpack_slots
 
-Slots = dict[int, int]
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Airtime of a face by slots of ten minutes, those without any left out."""
+
+    time_us: Ints
+    """When each begins, in order."""
+    airtime_us: Ints
+
+    def after(self, before: "Slots") -> "Slots":
+        """Return these slots after others."""
+        return Slots(
+            np.concatenate([before.time_us, self.time_us]),
+            np.concatenate([before.airtime_us, self.airtime_us]),
+        )
+
+
+NO_SLOTS: Final = Slots(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def airtime(scope: Scope) -> Answer:
     """Return the answer of ``/api/airtime``. Raises DatabaseFailedError."""
-    totals = common.airtime_sums(scope, list(scope.nodes), scope.from_us, scope.to_us)
+    totals = common.airtime_sums(scope, scope.from_us, scope.to_us)
     worst = sorted(totals, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
     slots, packets = slots_of(scope, worst, scope.from_us, scope.to_us)
     laws = {(number, law["face"]): law for number, found in common.laws(scope).items() for law in found}
     windows_us = {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
     before = slots_within(scope, windows_us, scope.from_us)
-    uses = spent(scope, "use")
-    kinds = spent(scope, "packet")
+    uses, kinds = spent(scope, worst)
     rows = []
     for (number, face), found in slots.items():
         law = laws.get((number, face), {})
         window_us = law.get("window_us") or limits.HOUR_US
-        all_known = {**before[number, face], **found}
+        all_known = found.after(before.get((number, face), NO_SLOTS))
         rows.append(
             {
                 **scope.nodes[number].named(),
                 "face": face,
                 **{key: law.get(key) for key in ("region", "sub_band", "limit_ppm", "window_us")},
                 "slots": thinned(found),
-                "fullest_ppm": fullest_ppm(all_known, window_us, min(found)),
+                "fullest_ppm": fullest_ppm(all_known, window_us, int(found.time_us[0])),
                 "now_ppm": window_ppm(all_known, window_us, min(scope.to_us, scope.as_of_us + 1)),
                 "uses": uses[number, face],
                 "packets": kinds[number, face],
-                "airtime_us": sum(found.values()),
+                "airtime_us": int(found.airtime_us.sum()),
                 "packets_n": packets[number, face],
             }
         )
@@ -53,17 +77,45 @@ def airtime(scope: Scope) -> Answer:
 
 
 def slots_of(
-    scope: Scope, nodes: list[int], from_us: int, to_us: int
+    scope: Scope, nodes: Sequence[int], from_us: int, to_us: int
 ) -> tuple[dict[tuple[int, str], Slots], dict[tuple[int, str], int]]:
     """Return airtime by slot, and packets, of every face of nodes."""
-    slots: dict[tuple[int, str], Slots] = defaultdict(dict)
+    times: dict[tuple[int, str], list[Ints]] = defaultdict(list)
+    airtime: dict[tuple[int, str], list[Ints]] = defaultdict(list)
     packets: dict[tuple[int, str], int] = defaultdict(int)
-    columns = "node_no, face, slot_us, airtime_us, packets"
-    rows = common.transmitted(scope, columns, nodes, from_us, to_us, "ORDER BY node_no, face, slot_us")
-    for number, face, slot_us, airtime_us, count in rows:
-        slots[number, face][slot_us] = airtime_us
-        packets[number, face] += count
-    return slots, packets
+    span = time_span(scope, from_us, to_us)
+    for some in pieces(nodes, limits.NODES_PER_QUERY):
+        for days in pieces(span.days):
+            rows = fetch(
+                scope.db,
+                "SELECT node_no, face, day_us, packets, slots FROM air_days"
+                f" WHERE day_us IN ({marks(len(days))}) AND node_no IN ({marks(len(some))})",
+                (*days, *some),
+            )
+            for number, face, day_us, count, packed in rows:
+                slots = unpack_slots(packed)
+                used = np.flatnonzero(slots)
+                times[number, face].append(day_us + used * limits.SLOT_US)
+                airtime[number, face].append(slots[used])
+                packets[number, face] += count
+    for low_us, high_us in span.rest:
+        rows = common.transmitted(scope, nodes, low_us, high_us)
+        columns = [np.array(column, np.int64) for column in zip(*(row[2:] for row in rows), strict=True)]
+        places = [row[:2] for row in rows]
+        ends = [*(index for index in range(1, len(rows)) if places[index] != places[index - 1]), len(rows)]
+        first = 0
+        for end in ends if rows else ():
+            times[places[first]].append(columns[0][first:end])
+            airtime[places[first]].append(columns[1][first:end])
+            packets[places[first]] += int(columns[2][first:end].sum())
+            first = end
+    return {place: _in_order(times[place], airtime[place]) for place in sorted(times)}, packets
+
+
+def _in_order(times: Sequence[Ints], airtime: Sequence[Ints]) -> Slots:
+    time_us = np.concatenate(times)
+    order = np.argsort(time_us, kind="stable")
+    return Slots(time_us[order], np.concatenate(airtime)[order])
 
 
 def slots_within(
@@ -76,22 +128,24 @@ def slots_within(
     alike: dict[int, list[int]] = defaultdict(list)
     for number, window_us in of_node.items():
         alike[window_us].append(number)
-    found: dict[tuple[int, str], Slots] = defaultdict(dict)
+    found: dict[tuple[int, str], Slots] = {}
     for window_us, nodes in alike.items():
         found.update(slots_of(scope, nodes, end_us - window_us, end_us)[0])
     return found
 
 
-def thinned(slots: Mapping[int, int]) -> list[tuple[int, int]]:
+def thinned(slots: Slots) -> list[tuple[int, int]]:
     """Return [slot_us, airtime_us]; of long ranges, the fullest slot of each stretch stands for it."""
-    span_us = max(slots) - min(slots) + limits.SLOT_US if slots else 0
+    time_us, airtime_us = slots.time_us, slots.airtime_us
+    if not len(time_us):
+        return []
+    span_us = int(time_us[-1] - time_us[0]) + limits.SLOT_US
     step_us = max(1, -(-span_us // (limits.POINTS_MAX * limits.SLOT_US))) * limits.SLOT_US
-    kept: dict[int, tuple[int, int]] = {}
-    for slot_us, airtime_us in slots.items():
-        step = slot_us // step_us
-        if step not in kept or airtime_us > kept[step][1]:
-            kept[step] = (slot_us, airtime_us)
-    return list(kept.values())
+    step = time_us // step_us
+    begin, count = runs(run_starts(step))
+    fullest = np.flatnonzero(airtime_us == np.repeat(np.maximum.reduceat(airtime_us, begin), count))
+    kept = fullest[run_starts(step[fullest])]
+    return list(zip(time_us[kept].tolist(), airtime_us[kept].tolist(), strict=True))
 
 
 def whole_slots_us(time_us: int) -> int:
@@ -99,46 +153,46 @@ def whole_slots_us(time_us: int) -> int:
     return -(-time_us // limits.SLOT_US) * limits.SLOT_US
 
 
-def fullest_ppm(slots: Mapping[int, int], window_us: int, since_us: int = 0) -> int:
+def fullest_ppm(slots: Slots, window_us: int, since_us: int = 0) -> int:
     """Return the most that a window of whole slots holds that ends with a slot since then, in microseconds a second."""
     window_us = whole_slots_us(window_us)
-    times_us = sorted(slots)
-    left = sent_us = most_us = 0
-    for slot_us in times_us:
-        sent_us += slots[slot_us]
-        while times_us[left] <= slot_us - window_us:
-            sent_us -= slots[times_us[left]]
-            left += 1
-        if slot_us >= since_us:
-            most_us = max(most_us, sent_us)
-    return round(most_us * 1_000_000 / window_us)
+    summed = np.append(0, np.cumsum(slots.airtime_us))
+    left = np.searchsorted(slots.time_us, slots.time_us - window_us, "right")
+    sent_us = (summed[1:] - summed[left])[slots.time_us >= since_us]
+    return round(int(sent_us.max(initial=0)) * 1_000_000 / window_us)
 
 
-def window_ppm(slots: Mapping[int, int], window_us: int, end_us: int) -> int:
-    """Return airtime of the slots that begin in the window before ``end_us``, in microseconds a second of the window.
+def window_ppm(slots: Slots, window_us: int, end_us: int) -> int:
+    """Return the use of the window that ends then, in microseconds a second.
 
     Both are rounded up to whole slots: of a shorter window nothing is known but that it is within its slot.
     """
     end_us, window_us = whole_slots_us(end_us), whole_slots_us(window_us)
-    sent_us = sum(
-        airtime_us for slot_us, airtime_us in slots.items() if end_us - window_us <= slot_us < end_us
+    low, high = np.searchsorted(slots.time_us, [end_us - window_us, end_us])
+    return round(int(slots.airtime_us[low:high].sum()) * 1_000_000 / window_us)
+
+
+def spent(
+    scope: Scope, nodes: Sequence[int]
+) -> tuple[dict[tuple[int, str], dict[str, int]], dict[tuple[int, str], dict[str, int]]]:
+    """Sum up airtime by use, and by kind of packet, for every face of nodes, in the range."""
+    uses: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
+    kinds: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
+    if not nodes:
+        return uses, kinds
+    columns = 'node_no, face, packet, "use", airtime_us'
+    found, asked = time_span(scope, *scope.hours()).rows(
+        "uses", columns, f"node_no IN ({marks(len(nodes))})", nodes
     )
-    return round(sent_us * 1_000_000 / window_us)
-
-
-def spent(scope: Scope, column: str) -> dict[tuple[int, str], dict[str, int]]:
-    """Sum up airtime by a column of ``uses``, for every face of every node, in the range."""
-    first_us, end_us = scope.hours()
+    names = 'node_no, face, packet, "use"'
     rows = fetch(
-        scope.db,
-        f"SELECT node_no, face, {column}, sum(airtime_us) FROM uses WHERE hour_us >= ? AND hour_us < ?"
-        f" GROUP BY node_no, face, {column} ORDER BY {column}",
-        (first_us, end_us),
+        scope.db, f"SELECT {names}, sum(airtime_us) FROM {found} GROUP BY {names} ORDER BY {names}", asked
     )
-    found: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
-    for number, face, name, airtime_us in rows:
-        found[number, face][name] = int(airtime_us)
-    return found
+    for number, face, packet, use, airtime_us in rows:
+        for sums, name in ((uses, use), (kinds, packet)):
+            of_face = sums[number, face]
+            of_face[name] = of_face.get(name, 0) + int(airtime_us)
+    return {place: dict(sorted(sums.items())) for place, sums in uses.items()}, kinds
 
 
 def copies_delivered(scope: Scope) -> int:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,13 @@ from spark_sink.derive.buckets import NEGATIVE, bucket_low_us, percentiles_us
 from spark_sink.page import limits
 from spark_sink.page.clocks import clock_of_boot
 from spark_sink.page.scope import Answer, Rows, Scope, fetch, select
+from spark_sink.page.time_span import time_span
 from spark_sink.serving.database import marks, pieces
+from spark_sink.serving.day_sums import DAY_US, unpack_buckets
+
+Pair: TypeAlias = tuple[int, int]
+OwnRanges: TypeAlias = dict[tuple[int, int], list[int]]
+"""Nodes by a range of time by their own clocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +92,54 @@ def bucket_rows(counts: dict[int, int]) -> list[tuple[int, int, int]]:
     return [(low, high, counts[bucket]) for low, high, bucket in zip(lows, highs, buckets, strict=True)]
 
 
-def delays_by(scope: Scope, kind: str, some: Sequence[int] = ()) -> dict[tuple[int, int], dict[int, int]]:
-    """Return counts by bucket of every (a, b) of a scope of the table ``delays``, in the range; others than of *some* a
-    may be left out."""
-    found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
-    if len(some) > limits.NODES_PER_QUERY:
-        some = ()  # a long list costs more than it spares
-    only = f" AND a IN ({marks(len(some))})" if some else ""
-    rows = fetch(
-        scope.db,
-        f"SELECT a, b, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?{only}"
-        " GROUP BY bucket, a, b",
-        (*scope.hours(), kind, *some),
-    )
-    for a, b, bucket, n in rows:
-        found[a, b][bucket] = int(n)
-    return found
+def delays_by(scope: Scope, kind: str, some: Sequence[Pair]) -> dict[Pair, dict[int, int]]:
+    """Return counts by bucket of these (a, b) of a scope of the table ``delays``, in the range."""
+    packed: dict[Pair, list[bytes]] = defaultdict(list)
+    counts: dict[Pair, list[tuple[int, int]]] = defaultdict(list)
+    span = time_span(scope, *scope.hours())
+    for pairs in pieces(some, limits.NODES_PER_QUERY) if span.days else ():
+        values = ", ".join(["(?, ?)"] * len(pairs))
+        numbers = [number for pair in pairs for number in pair]
+        for days in pieces(span.days):
+            rows = fetch(
+                scope.db,
+                f"WITH w (a, b) AS (VALUES {values}) SELECT t.a, t.b, t.buckets FROM w CROSS JOIN delay_days t"
+                f" WHERE t.day_us IN ({marks(len(days))}) AND t.scope = ? AND t.a = w.a AND t.b = w.b",
+                (*numbers, *days, kind),
+            )
+            for a, b, buckets in rows:
+                packed[a, b].append(buckets)
+    wanted, numbers = set(some), sorted({a for a, _b in some})
+    for from_us, to_us in span.rest if some else ():
+        rows = fetch(
+            scope.db,
+            "SELECT a, b, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?"
+            f" AND a IN ({marks(len(numbers))}) GROUP BY a, b, bucket",
+            (from_us, to_us, kind, *numbers),
+        )
+        for a, b, bucket, n in rows:
+            if (a, b) in wanted:
+                counts[a, b].append((bucket, int(n)))
+    known = [pair for pair in some if pair in packed or pair in counts]
+    return {pair: unpack_buckets(packed[pair], counts[pair]) for pair in known}
 
 
-def airtime_sums(scope: Scope, nodes: Sequence[int], from_us: int, to_us: int) -> dict[int, int]:
+def airtime_sums(scope: Scope, from_us: int, to_us: int) -> dict[int, int]:
     """Return airtime that nodes spent in slots beginning in a range."""
-    rows = transmitted(scope, "node_no, sum(airtime_us)", nodes, from_us, to_us, "GROUP BY node_no")
-    return {number: int(total) for number, total in rows}
+    if from_us >= to_us:
+        return {}
+    rows, asked = time_span(scope, from_us, to_us).rows("transmitted", "node_no, airtime_us", "true", ())
+    sql = f"SELECT node_no, sum(airtime_us) FROM {rows} GROUP BY node_no"
+    return {number: int(total) for number, total in fetch(scope.db, sql, asked) if number in scope.nodes}
 
 
-def transmitted(
-    scope: Scope, columns: str, nodes: Sequence[int], from_us: int, to_us: int, rest: str
-) -> Rows:
-    """Return columns of the table ``transmitted``, of nodes, and of slots beginning in a range."""
+def transmitted(scope: Scope, nodes: Sequence[int], from_us: int, to_us: int) -> Rows:
+    """Return (node_no, face, slot_us, airtime_us, packets) of nodes, and of slots beginning in a range; in order."""
     found: Rows = []
     for some in pieces(nodes, limits.NODES_PER_QUERY):
         sql = (
-            f"SELECT {columns} FROM transmitted WHERE node_no IN ({marks(len(some))})"
-            f" AND slot_us >= ? AND slot_us < ? {rest}"
+            f"SELECT node_no, face, slot_us, airtime_us, packets FROM transmitted WHERE node_no IN ({marks(len(some))})"
+            " AND slot_us >= ? AND slot_us < ? ORDER BY node_no, face, slot_us"
         )
         found += fetch(scope.db, sql, (*some, from_us, to_us))
     return found
@@ -131,29 +153,61 @@ def own_rows(scope: Scope, sql: str, column: str, nodes: Sequence[int], from_us:
     """
     found: Rows = []
     for some in pieces(nodes, limits.NODES_PER_QUERY):
-        wrong = [number for number in some if scope.is_off(number)]
-        right = [number for number in some if not scope.is_off(number)]
-        terms = [f"node_no = ? AND {column} >= ? AND {column} < ?"] * len(wrong)
-        parameters: list[int] = []
-        for number in wrong:
-            parameters += [number, *_own_bounds(scope, column, number, from_us, to_us)]
-        if right:
-            terms.append(f"node_no IN ({marks(len(right))}) AND {column} >= ? AND {column} < ?")
-            parameters += [*right, from_us, to_us]
-        own = " OR ".join(f"({term})" for term in terms)
-        found += fetch(scope.db, sql.format(own=f"({own})"), parameters)
+        found += rows_in(scope, sql, column, own_bounds(scope, column, some, from_us, to_us))
     return found
 
 
-def _own_bounds(scope: Scope, column: str, number: int, from_us: int, to_us: int) -> tuple[int, int]:
-    """Return a range of mesh time by the clock of a node, for times as a column has them."""
-    # Where facts are kept by hours, the clock's error counts in hours.
-    unit_us = limits.HOUR_US if column == "hour_us" else 1
-    begin_us, end_us = scope.own_range(number, from_us, to_us)
-    return (
-        from_us + round((begin_us - from_us) / unit_us) * unit_us,
-        to_us + round((end_us - to_us) / unit_us) * unit_us,
+def own_bounds(scope: Scope, column: str, nodes: Sequence[int], from_us: int, to_us: int) -> OwnRanges:
+    """Return a range of mesh time by the clocks of nodes, for times as a column has them; and the nodes of each."""
+    found: OwnRanges = defaultdict(list)
+    unit_us = (
+        limits.HOUR_US if column == "hour_us" else 1
+    )  # where facts are kept by hours, an error counts in hours
+    for number in nodes:
+        begin_us, end_us = from_us, to_us
+        if scope.is_off(number):
+            own_us = scope.own_range(number, from_us, to_us)
+            begin_us += round((own_us[0] - from_us) / unit_us) * unit_us
+            end_us += round((own_us[1] - to_us) / unit_us) * unit_us
+        found[begin_us, end_us].append(number)
+    return found
+
+
+def rows_in(scope: Scope, sql: str, column: str, ranges: OwnRanges) -> Rows:
+    """Return rows of nodes in a range of time for each; ``{own}`` in the statement stands for the condition."""
+    found: Rows = []
+    each = [
+        (bounds, some) for bounds, nodes in ranges.items() for some in pieces(nodes, limits.NODES_PER_QUERY)
+    ]
+    for parts in pieces(each, limits.NODES_PER_QUERY):
+        terms = [f"(node_no IN ({marks(len(some))}) AND {column} >= ? AND {column} < ?)" for _, some in parts]
+        asked = [number for bounds, some in parts for number in (*some, *bounds)]
+        found += fetch(scope.db, sql.format(own=f"({' OR '.join(terms)})"), asked)
+    return found
+
+
+def counts_by(scope: Scope, nodes: Sequence[int], kinds: Sequence[str]) -> Rows:
+    """Return (node_no, kind, detail, records, total) of the table ``counts`` in the range: days, and hours around."""
+    days: OwnRanges = defaultdict(list)
+    hours: OwnRanges = defaultdict(list)
+    for (begin_us, end_us), some in own_bounds(scope, "hour_us", nodes, *scope.hours()).items():
+        first_us, last_us = -(-begin_us // DAY_US) * DAY_US, end_us // DAY_US * DAY_US
+        if first_us < last_us:
+            days[first_us, last_us] += some
+        else:
+            first_us = last_us = end_us
+        for low_us, high_us in ((begin_us, first_us), (last_us, end_us)):
+            if low_us < high_us:
+                hours[low_us, high_us] += some
+    which = ", ".join(f"'{kind}'" for kind in kinds)
+    sql = (
+        "SELECT node_no, kind, detail, sum(records), sum(total) FROM {table} WHERE {{own}}"
+        f" AND kind IN ({which}) GROUP BY node_no, kind, detail"
     )
+    return [
+        *rows_in(scope, sql.format(table="count_days"), "day_us", days),
+        *rows_in(scope, sql.format(table="counts"), "hour_us", hours),
+    ]
 
 
 def laws(scope: Scope) -> dict[int, list[Answer]]:
@@ -203,10 +257,10 @@ def clock_fields(scope: Scope, number: int) -> Answer:
 def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> list[Answer]:
     """Return nodes as the overview lists them."""
     delays: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for (a, _b), counts in delays_by(scope, "node", numbers).items():
+    for (a, _b), counts in delays_by(scope, "node", [(number, 0) for number in numbers]).items():
         delays[a] += counts.items()
     hour_us = scope.as_of_us - scope.as_of_us % limits.HOUR_US
-    airtime_us = airtime_sums(scope, numbers, hour_us - limits.HOUR_US, hour_us)
+    airtime_us = airtime_sums(scope, hour_us - limits.HOUR_US, hour_us)
     rules, where, alone = laws(scope), places(scope), isolated(scope)
     rows = []
     for number in numbers:
@@ -279,13 +333,14 @@ def sentence(rule: str, who: str, value: float) -> str:
 def link_rows(scope: Scope, where: str, parameters: Sequence[int]) -> list[Answer]:
     """Return links in the range, *where* a condition holds, most packets first; ratio, RSSI and SNR are null if
     unknown."""
-    first_us, end_us = scope.hours()
+    columns = "sender, receiver, heard, sent, rssi_sum, rssi_n, snr_sum, snr_n, first_us, last_us"
+    links, asked = time_span(scope, *scope.hours()).rows("links", columns, where, parameters)
     rows = fetch(
         scope.db,
         "SELECT sender, receiver, sum(heard) AS all_heard, sum(sent), sum(rssi_sum), sum(rssi_n), sum(snr_sum),"
-        " sum(snr_n), min(first_us), max(last_us) FROM links WHERE hour_us >= ? AND hour_us < ?"
-        f" AND {where} GROUP BY sender, receiver ORDER BY all_heard DESC, sender, receiver LIMIT ?",
-        (first_us, end_us, *parameters, limits.LINKS_SHOWN_MAX),
+        f" sum(snr_n), min(first_us), max(last_us) FROM {links} GROUP BY sender, receiver"
+        " ORDER BY all_heard DESC, sender, receiver LIMIT ?",
+        (*asked, limits.LINKS_SHOWN_MAX),
     )
     return [
         {

@@ -1,6 +1,7 @@
 """Distributions of delays: by node, by feed, by hop."""
 
 from collections import Counter
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.page.time_span import time_span
 
 SCOPES: Final = ("node", "feed", "hop")
 
@@ -19,53 +21,64 @@ def delays(scope: Scope) -> Answer:
     kind = scope.asked.scope or "node"
     if kind not in SCOPES:
         raise BadQuestionError(f"`scope` is one of {', '.join(SCOPES)}.")
-    found = common.delays_by(scope, kind)
-    together: Counter[int] = Counter()
-    for counts in found.values():
-        together.update(counts)
-    named = [(_named(scope, kind, a, b), counts) for (a, b), counts in found.items()]
-    named.sort(key=lambda one: (-sum(one[1].values()), one[0]["label"]))
-    step_us, spread = over_time(scope, kind)
+    counted, asked = time_span(scope, *scope.hours()).rows("delays", "a, b, n", "scope = ?", (kind,))
+    totals = fetch(scope.db, f"SELECT a, b, sum(n) FROM {counted} GROUP BY a, b", asked)
+    totals.sort(key=lambda row: -row[2])
+    least = totals[: limits.ROWS_MAX][-1][2] if totals else 0
+    named = [
+        (_named(scope, kind, a, b), (a, b), n) for a, b, n in takewhile(lambda row: row[2] >= least, totals)
+    ]
+    named.sort(key=lambda one: (-one[2], one[0]["label"]))
+    shown = named[: limits.ROWS_MAX]
+    found = common.delays_by(scope, kind, [pair for _name, pair, _n in shown])
+    together, step_us, spread = over_time(scope, kind)
     return {
         "scope": kind,
         "rows": [
-            {**name, **common.spread(counts.items()), "buckets": common.bucket_rows(counts)}
-            for name, counts in named[: limits.ROWS_MAX]
+            {**name, **common.spread(found[pair].items()), "buckets": common.bucket_rows(found[pair])}
+            for name, pair, _n in shown
         ],
         "all": {**common.spread(together.items()), "buckets": common.bucket_rows(together)},
         "step_us": step_us,
         "over_time": spread,
-        "hidden": {"rows": max(0, len(named) - limits.ROWS_MAX)},
+        "hidden": {"rows": len(totals) - len(shown)},
     }
 
 
-def over_time(scope: Scope, kind: str) -> tuple[int, list[tuple[int, int, int, int]]]:
-    """Count copies by arrival time and delay. Returns the length of a period, and [from_us, low_us, high_us, n] with
-    delays in halves of doublings. Raises DatabaseFailedError.
+def over_time(scope: Scope, kind: str) -> tuple[dict[int, int], int, list[tuple[int, int, int, int]]]:
+    """Count copies by delay, and by arrival time and delay. Returns the counts by bucket, the length of a period, and
+    [from_us, low_us, high_us, n] with delays in halves of doublings. Raises DatabaseFailedError.
     """
-    rows = fetch(
-        scope.db,
-        "SELECT hour_us, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?"
-        " GROUP BY hour_us, bucket ORDER BY hour_us, bucket",
-        (*scope.hours(), kind),
-    )
-    if not rows:
-        return limits.HOUR_US, []
-    first_us = rows[0][0]
-    hours = (rows[-1][0] - first_us) // limits.HOUR_US + 1
-    step_us = -(-hours // limits.STRETCHES_MAX) * limits.HOUR_US
+    within = "FROM delay_hours WHERE hour_us >= ? AND hour_us < ? AND scope = ?"
+    asked = (*scope.hours(), kind)
+    ends = [
+        fetch(scope.db, f"SELECT hour_us {within} ORDER BY hour_us {order} LIMIT 1", asked)
+        for order in ("ASC", "DESC")
+    ]
+    if not ends[0]:
+        return {}, limits.HOUR_US, []
+    first_us, last_us = (rows[0][0] for rows in ends)
+    step_us = -(-((last_us - first_us) // limits.HOUR_US + 1) // limits.STRETCHES_MAX) * limits.HOUR_US
+    period = f"(hour_us - {first_us}) / {step_us}"
+    rows = fetch(scope.db, f"SELECT {period}, bucket, sum(n) {within} GROUP BY {period}, bucket", asked)
+    together: Counter[int] = Counter()
     counts: Counter[tuple[int, int]] = Counter()
-    for hour_us, bucket, n in rows:
+    for step, bucket, n in rows:
         band = bucket - bucket % _BAND if bucket != NEGATIVE else NEGATIVE
-        counts[hour_us - (hour_us - first_us) % step_us, band] += int(n)
+        counts[first_us + step * step_us, band] += int(n)
+        together[bucket] += int(n)
     places = sorted(counts)
     bands = np.asarray([band for _begin_us, band in places], np.int64)
     lows = bucket_low_us(bands).tolist()
     highs = np.where(bands == NEGATIVE, 0, bucket_low_us(bands + _BAND)).tolist()
-    return step_us, [
-        (place[0], low_us, high_us, counts[place])
-        for place, low_us, high_us in zip(places, lows, highs, strict=True)
-    ]
+    return (
+        together,
+        step_us,
+        [
+            (place[0], low_us, high_us, counts[place])
+            for place, low_us, high_us in zip(places, lows, highs, strict=True)
+        ],
+    )
 
 
 _BAND: Final = PER_DOUBLING // 2

@@ -18,7 +18,7 @@ def feed(scope: Scope) -> Answer:
     numbers.sort(key=lambda number: held.get((number, found.number), 0))
     shown = numbers[: limits.ROWS_MAX]
     (chunks,) = chunks_missing(scope, held, [found.number], shown)
-    counts = common.delays_by(scope, "feed", [found.number]).get((found.number, 0), {})
+    counts = common.delays_by(scope, "feed", [(found.number, 0)]).get((found.number, 0), {})
     return {
         **common.feed_row(scope, found.number, newest),
         "nodes": [

@@ -7,6 +7,7 @@ from typing import Final
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.page.time_span import time_span
 
 COUNTED: Final = {
     ("want", "tx"): "wants_sent",
@@ -15,6 +16,7 @@ COUNTED: Final = {
     ("chnk", "rx"): "chnks_heard",
 }
 SET_PACKETS: Final = ("claim", "novelty", "sketch", "ask", "feeds")
+KINDS: Final = ("want", "chnk", *SET_PACKETS, "set", "spared")
 FIGURES: Final = (
     *COUNTED.values(), "places_asked", "answers_sent", "answers_new", "answers_redundant", "answers_unheard", "spared",
     "set_packets", "set_grown",
@@ -42,19 +44,13 @@ def gossip(scope: Scope) -> Answer:
 def of_nodes(scope: Scope, nodes: Sequence[int]) -> dict[int, Answer]:
     """Return the figures of some nodes in the range."""
     sums: dict[int, Counter[str]] = {number: Counter() for number in nodes}
-    sql = (
-        "SELECT node_no, kind, detail, sum(records), sum(total) FROM counts WHERE {own}"
-        " GROUP BY node_no, kind, detail"
-    )
-    for number, kind, detail, records, total in common.own_rows(scope, sql, "hour_us", nodes, *scope.hours()):
+    for number, kind, detail, records, total in common.counts_by(scope, nodes, KINDS):
         _count(sums[number], kind, detail, int(records), int(total))
-    first_us, end_us = scope.hours()
-    rows = fetch(
-        scope.db,
-        "SELECT node_no, use, sum(packets) FROM uses WHERE hour_us >= ? AND hour_us < ?"
-        " AND packet IN ('entry', 'chunk') GROUP BY node_no, use",
-        (first_us, end_us),
+    only, numbers = ("node_no = ?", tuple(nodes)) if len(nodes) == 1 else ("true", ())
+    sent, asked = time_span(scope, *scope.hours()).rows(
+        "uses", 'node_no, "use", packets', f"packet IN ('entry', 'chunk') AND {only}", numbers
     )
+    rows = fetch(scope.db, f'SELECT node_no, "use", sum(packets) FROM {sent} GROUP BY node_no, "use"', asked)
     for number, use, packets in rows:
         if number in sums:
             sums[number]["answers_sent"] += int(packets)

@@ -62,8 +62,15 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
             database,
             "INSERT INTO nodes VALUES (1, 'aa')",
             "INSERT INTO frontiers VALUES (1, 2, 7, 1, 0)",
+            "INSERT INTO counts VALUES (1, 90000000000, 'want', 'tx', 2, 9), (1, 93600000000, 'want', 'tx', 3, 1)",
+            "INSERT INTO delays VALUES (90000000000, 'hop', 1, 2, 40, 5), (90000000000, 'hop', 2, 1, 40, 1)",
+            "INSERT INTO links VALUES (90000000000, 1, 2, 1, 1, 0, 0, 0, 0, 1, 1)",
             "DROP TABLE touched",
             "DROP TABLE node_totals",
+            "DROP TABLE count_days",
+            "DROP TABLE delay_hours",
+            "DROP TABLE days",
+            "DROP TABLE link_days",
             "CREATE TABLE airtime (node_no bigint)",
             "DROP INDEX incidents_by_t_us",
             "ALTER TABLE sets DROP COLUMN state",
@@ -73,6 +80,10 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
     with open_for_writing(name) as database:
         assert database.rows("SELECT * FROM nodes") == [(1, "aa")]
         assert database.rows("SELECT * FROM node_totals") == [(1, 7)]
+        assert database.rows("SELECT * FROM count_days") == [(1, 86_400_000_000, "want", "tx", 5, 10)]
+        assert database.rows("SELECT * FROM delay_hours") == [(90_000_000_000, "hop", 40, 6)]
+        assert database.rows("SELECT * FROM days") == [(86_400_000_000, 0)], "the job will sum it up"
+        assert database.rows("SELECT * FROM link_days") == []
         assert database.rows("SELECT state FROM sets") == [("",)]
         assert database.rows("SELECT count(region) FROM faces") == database.rows(
             "SELECT count(*) FROM touched"

@@ -4,11 +4,12 @@ from collections import Counter, defaultdict
 from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spark_sink.errors import BadQuestionError, NotKnownError
 from spark_sink.page import limits, metrics
-from spark_sink.page.queries.airtime import fullest_ppm, window_ppm
+from spark_sink.page.queries.airtime import NO_SLOTS, Slots, fullest_ppm, window_ppm
 from tests.spark_sink.page.asking import ask, opened
 from tests.spark_sink.page.book import Book, bucket_of, feed_of, node_of
 from tests.spark_sink.page.story import (
@@ -109,21 +110,22 @@ def test_a_wrong_clocks_slots_are_shown_by_mesh_time(database: Path) -> None:
 
 
 def test_the_fullest_window_is_the_worst_of_all_that_end_with_a_slot() -> None:
-    slots = {
+    used = {
         place * SLOT: airtime_us for place, airtime_us in enumerate([0, 9, 0, 4, 4, 0, 0, 8, 1]) if airtime_us
     }
+    slots = Slots(np.array(list(used)), np.array(list(used.values())))
     for size in (1, 2, 3, 6):
         window_us = size * SLOT
         worst = max(
-            sum(airtime_us for slot_us, airtime_us in slots.items() if end - window_us <= slot_us < end)
+            sum(airtime_us for slot_us, airtime_us in used.items() if end - window_us <= slot_us < end)
             for end in range(0, 12 * SLOT, SLOT)
         )
         assert fullest_ppm(slots, window_us) == round(worst * 1e6 / window_us)
         assert fullest_ppm(slots, window_us - SLOT + 1) == round(worst * 1e6 / window_us), "whole slots"
         late = max(window_ppm(slots, window_us, end) for end in (8 * SLOT, 9 * SLOT))
         assert fullest_ppm(slots, window_us, 7 * SLOT) == late
-    assert fullest_ppm({}, HOUR_US) == 0
-    assert window_ppm({5 * SLOT: HOUR_US // 100}, HOUR_US, 6 * SLOT) == 10_000
+    assert fullest_ppm(NO_SLOTS, HOUR_US) == 0
+    assert window_ppm(Slots(np.array([5 * SLOT]), np.array([HOUR_US // 100])), HOUR_US, 6 * SLOT) == 10_000
 
 
 @pytest.mark.parametrize("scope", ["node", "feed", "hop"])
