@@ -180,6 +180,8 @@ def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) 
     for word in ("scope", "table"):
         if query.get(word) and not _WORD.fullmatch(query[word]):
             raise BadQuestionError(f"`{word}` is a word in lower case.")
+    if len(query.get("find", "")) > limits.FIND_SIZE_MAX:
+        raise BadQuestionError(f"`find` has at most {limits.FIND_SIZE_MAX} characters.")
     if query.get("format", "json") not in ("json", "csv"):
         raise BadQuestionError("`format` is json or csv.")
     question = Question(
@@ -191,6 +193,7 @@ def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) 
         scope=query.get("scope") or None,
         name=path[named] if named else "",
         seq=int(path.get("seq", "0")),
+        find=query.get("find", ""),
     )
     return answers.ViewRequest(
         view, question, csv=query.get("format") == "csv", table=query.get("table") or None

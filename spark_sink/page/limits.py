@@ -39,6 +39,10 @@ BATCHES_SHOWN_MAX: Final = 300
 """Batches and refreshes on the page of the job: some minutes of a busy stream, hours of a quiet one."""
 NODES_PER_QUERY: Final = 100
 """Nodes in one statement that asks for each one's own range: three values a node, within the above."""
+ALERTS_SEARCHED_MAX: Final = 20_000
+"""Alerts that a search looks at, a tenth of a second's work; the newest, if there are more."""
+FIND_SIZE_MAX: Final = 256
+"""Characters of a search: three ids of feeds."""
 SHORT_ID_LENGTH: Final = 8
 """Hexadecimal digits that stand for an id on the page; the full one is in the hover text."""
 CSV_TEXT_MAX: Final = 1_000

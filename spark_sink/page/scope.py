@@ -29,6 +29,8 @@ class Question:
     name: str = ""
     """The node or feed that the address names, as hexadecimal digits."""
     seq: int = 0
+    find: str = ""
+    """Words, any of which the names or ids of rows have to contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,15 @@ class Scope:
     def hours(self) -> tuple[int, int]:
         """Return the full hours that the range touches: first, and the one after the last."""
         return self.from_us - self.from_us % limits.HOUR_US, -(-self.to_us // limits.HOUR_US) * limits.HOUR_US
+
+    def finds(self, *names: str | None) -> bool:
+        """Return whether a row with these names and ids was asked for: by any of the words, or if there are none."""
+        words = self.asked.find.casefold().split()
+        return not words or any(word in name.casefold() for name in names if name for word in words)
+
+    def found_nodes(self) -> list[int]:
+        """Return the nodes that were asked for, by number."""
+        return [number for number, node in self.nodes.items() if self.finds(node.label, node.node)]
 
     def label(self, number: int) -> str:
         """Return the label of a node."""

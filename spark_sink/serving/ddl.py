@@ -64,8 +64,9 @@ def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list
             for index in table.indexes
         ]
         if table.rare:
+            columns_, condition = table.rare
             statements.append(
-                f"CREATE INDEX IF NOT EXISTS {table.name}_rare ON {table.name} ({quoted(table.key)}) WHERE {table.rare}"
+                f"CREATE INDEX IF NOT EXISTS {table.name}_rare ON {table.name} ({columns_}) WHERE {condition}"
             )
     statements += [
         totals.fill(table)

@@ -33,8 +33,8 @@ class Table:
     """Empty where rows have no key."""
     columns: tuple[Column, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
-    rare: str = ""
-    """Condition of rows that are few, and that have an index of their own, by the key."""
+    rare: tuple[str, str] | None = None
+    """Columns and condition of an index that only some rows are in, which are few."""
     large: bool = False
     """Its rows are too large for a tree."""
 
@@ -44,7 +44,9 @@ class Table:
         return tuple(column.name for column in self.columns)
 
 
-def _table(name: str, key: str, rest: str, *indexes: str, rare: str = "", large: bool = False) -> Table:
+def _table(
+    name: str, key: str, rest: str, *indexes: str, rare: tuple[str, str] | None = None, large: bool = False
+) -> Table:
     """Define a table in words ``name:type``; a question mark after the type allows null."""
     columns = []
     for word in f"{key} {rest}".split():
@@ -96,7 +98,7 @@ FACTS: Final = (
         "traffic",
         "node_no:int hour_us:int direction:text face:text packet:text verdict:text reason:text",
         "packets:int bytes:int airtime_us:int",
-        rare="verdict = 'invalid'",
+        rare=("verdict, node_no, hour_us", "verdict = 'invalid'"),
     ),
     _table("counts", "node_no:int hour_us:int kind:text detail:text", "records:int total:int", "kind"),
     _table(

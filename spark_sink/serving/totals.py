@@ -28,13 +28,11 @@ class _Total:
 _HOUR_MAX: Final = SUM_MAX // 32
 """More than this counts as this: only hostile records have such numbers, and a day's sum must not overflow."""
 _COUNT_DAYS: Final = (
-    "INSERT INTO count_days (node_no, day_us, kind, detail, records, total) "
+    "INSERT INTO count_days (node_no, day_us, kind, detail, records, total) "  # noqa: S608 - numbers of ours
     "SELECT node_no, hour_us - hour_us % 86400000000, kind, detail, "
-    + ", ".join(
-        f"sum(CASE WHEN {name} > {_HOUR_MAX} THEN {_HOUR_MAX} ELSE {name} END)"
-        for name in ("records", "total")
-    )
-    + " FROM {source} WHERE true GROUP BY node_no, hour_us - hour_us % 86400000000, kind, detail"
+    f"sum(CASE WHEN records > {_HOUR_MAX} THEN {_HOUR_MAX} ELSE records END), "
+    f"sum(CASE WHEN total > {_HOUR_MAX} THEN {_HOUR_MAX} ELSE total END) FROM {{source}} "
+    "WHERE true GROUP BY node_no, hour_us - hour_us % 86400000000, kind, detail"
 )
 _FEED_STEPS: Final = (
     "INSERT INTO feed_steps (feed_no, hour_us, seq) "

@@ -68,6 +68,29 @@ def test_what_two_views_share_goes_along_from_one_to_the_other(browser: Browser,
         assert visit.complaints == []
 
 
+def test_a_search_shows_what_was_asked_for_and_goes_along_to_other_lists(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/")
+        page.get_by_label("Find by name or id").fill("chloé")
+        page.wait_for_url("**/?find=chlo*")
+        visit.settle()
+        nodes = page.get_by_role("table", name="Nodes").locator("tbody tr")
+        expect(nodes).to_have_count(1)
+        tabs = page.get_by_role("navigation", name="Views")
+        tabs.get_by_role("link", name="Gossip", exact=True).click()
+        visit.settle()
+        expect(page.get_by_label("Find by name or id")).to_have_value("chloé")
+        rows = page.get_by_role("table", name="Gossip by node").locator("tbody tr")
+        expect(rows).to_have_count(1)
+        rows.get_by_role("link").first.click()
+        visit.settle()
+        assert "find" not in page.url, "a page about one node shows all that it lacks"
+        tabs.get_by_role("link", name="Job", exact=True).click()
+        visit.settle()
+        expect(page.get_by_label("Find by name or id")).to_be_hidden()
+        assert visit.complaints == []
+
+
 def test_the_first_stop_of_the_keyboard_skips_to_the_figures(browser: Browser, story: str) -> None:
     with Visit(browser, story) as visit:
         page = visit.go("/")

@@ -38,7 +38,8 @@ NO_SLOTS: Final = Slots(np.zeros(0, np.int64), np.zeros(0, np.int64))
 def airtime(scope: Scope) -> Answer:
     """Return the answer of ``/api/airtime``. Raises DatabaseFailedError."""
     totals = common.airtime_sums(scope, scope.from_us, scope.to_us)
-    worst = sorted(totals, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
+    found_nodes = [number for number in scope.found_nodes() if number in totals]
+    worst = sorted(found_nodes, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
     slots, packets = slots_of(scope, worst, scope.from_us, scope.to_us)
     laws = {(number, law["face"]): law for number, found in common.laws(scope).items() for law in found}
     windows_us = {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
@@ -72,7 +73,7 @@ def airtime(scope: Scope) -> Answer:
         "delivered": delivered,
         "airtime_us": spent_us,
         "cost_us": round(spent_us / delivered) if delivered else None,
-        "hidden": {"nodes": len(totals) - len(worst)},
+        "hidden": {"nodes": len(found_nodes) - len(worst)},
     }
 
 

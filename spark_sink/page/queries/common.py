@@ -50,20 +50,26 @@ def load_holdings(scope: Scope) -> Holdings:
 
 
 def shown_nodes(scope: Scope, behind: dict[int, int]) -> list[int]:
-    """Return the nodes by label; where there are too many, those farthest behind."""
-    worst = sorted(scope.nodes, key=lambda number: (-behind.get(number, 0), scope.nodes[number].node))
+    """Return the nodes that were asked for by label; where there are too many, those farthest behind."""
+    worst = sorted(scope.found_nodes(), key=lambda number: (-behind.get(number, 0), scope.nodes[number].node))
     shown = worst[: limits.NODES_SHOWN_MAX]
     return sorted(shown, key=lambda number: (scope.nodes[number].label.casefold(), scope.nodes[number].node))
 
 
 def shown_feeds(scope: Scope, behind: dict[int, int]) -> list[int]:
-    """Return the feeds that any node holds: those of known nodes by label, then others; if too many, those most
-    lacked."""
-    known = [number for number in behind if number in scope.feeds]
+    """Return the feeds that were asked for and that any node holds: those of known nodes by label, then others; if too
+    many, those most lacked."""
+    known = found_feeds(scope, behind)
     worst = sorted(known, key=lambda number: (-behind[number], scope.feeds[number].feed))
     feeds = [scope.feeds[number] for number in worst[: limits.FEEDS_SHOWN_MAX]]
     feeds.sort(key=lambda feed: (feed.owner is None, feed.label.casefold(), feed.feed))
     return [feed.number for feed in feeds]
+
+
+def found_feeds(scope: Scope, known: Iterable[int]) -> list[int]:
+    """Return those of some feeds that were asked for."""
+    feeds = [scope.feeds[number] for number in known if number in scope.feeds]
+    return [feed.number for feed in feeds if scope.finds(feed.label, feed.feed)]
 
 
 def feed_row(scope: Scope, number: int, newest: int) -> Answer:
@@ -299,11 +305,13 @@ def alert_rows(scope: Scope, *, most: int) -> list[Answer]:
         "SELECT rule, subject, since_us, until_us, level, value, peak FROM alerts"
         " WHERE until_us IS NULL OR (until_us >= ? AND since_us < ?)"
         " ORDER BY CASE WHEN until_us IS NULL THEN 0 ELSE 1 END, since_us DESC, rule, subject LIMIT ?",
-        (scope.from_us, scope.to_us, most),
+        (scope.from_us, scope.to_us, limits.ALERTS_SEARCHED_MAX if scope.asked.find else most),
     )
-    found = []
+    found: list[Answer] = []
     for rule, subject, since_us, until_us, level, value, peak in rows:
         about = scope.subject(subject)
+        if len(found) == most or not scope.finds(about["label"], about["node"], about["feed"]):
+            continue
         found.append(
             {
                 "rule": rule,

@@ -23,6 +23,8 @@ def delays(scope: Scope) -> Answer:
         raise BadQuestionError(f"`scope` is one of {', '.join(SCOPES)}.")
     counted, asked = time_span(scope, *scope.hours()).rows("delays", "a, b, n", "scope = ?", (kind,))
     totals = fetch(scope.db, f"SELECT a, b, sum(n) FROM {counted} GROUP BY a, b", asked)
+    if scope.asked.find:
+        totals = [row for row in totals if scope.finds(*_named(scope, kind, *row[:2]).values())]
     totals.sort(key=lambda row: -row[2])
     least = totals[: limits.ROWS_MAX][-1][2] if totals else 0
     named = [

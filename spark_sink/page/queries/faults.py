@@ -22,7 +22,7 @@ def faults(scope: Scope) -> Answer:
 
 def incidents(scope: Scope, node_no: int | None = None) -> list[Answer]:
     """List single records of trouble or change in the range, newest first; of one node or of all."""
-    nodes = [node_no] if node_no is not None else list(scope.nodes)
+    nodes = [node_no] if node_no is not None else scope.found_nodes()
     sql = (
         "SELECT node_no, boot, mono_us, t_us, kind, face, rule, detail, feed_no, seq, n FROM incidents WHERE {own}"
         f" ORDER BY t_us DESC, node_no, boot, mono_us LIMIT {limits.ROWS_MAX}"
@@ -76,7 +76,7 @@ def _most(scope: Scope, name: str) -> list[Answer]:
     """Return a list of counts, with the largest last column first."""
     column, names, sql = _COUNTS[name]
     first_us, end_us = scope.hours() if column == "hour_us" else (scope.from_us, scope.to_us)
-    rows = common.own_rows(scope, sql, column, list(scope.nodes), first_us, end_us)
+    rows = common.own_rows(scope, sql, column, scope.found_nodes(), first_us, end_us)
     rows.sort(key=lambda row: (-row[-1], *row[:-1]))
     return [
         {**scope.who(number), **dict(zip(names, values, strict=True))}

@@ -14,7 +14,7 @@ def feed(scope: Scope) -> Answer:
     found = scope.feed()
     held = frontiers(scope, [found.number], list(scope.nodes))
     newest = max(held.values(), default=0)
-    numbers = sorted(scope.nodes, key=lambda number: (scope.nodes[number].label.casefold(), number))
+    numbers = sorted(scope.found_nodes(), key=lambda number: (scope.nodes[number].label.casefold(), number))
     numbers.sort(key=lambda number: held.get((number, found.number), 0))
     shown = numbers[: limits.ROWS_MAX]
     (chunks,) = chunks_missing(scope, held, [found.number], shown)

@@ -29,15 +29,16 @@ def gossip(scope: Scope) -> Answer:
     together: Answer = {name: sum(row[name] for row in found.values()) for name in FIGURES}
     agreed = [row["agreed_us"] for row in found.values()]
     together["agreed_us"] = max(agreed) if agreed and None not in agreed else None
+    asked = scope.found_nodes()
     shown = sorted(
-        found, key=lambda number: (-found[number]["wants_sent"] - found[number]["answers_sent"], number)
+        asked, key=lambda number: (-found[number]["wants_sent"] - found[number]["answers_sent"], number)
     )
     shown = shown[: limits.ROWS_MAX]
     shown.sort(key=lambda number: scope.label(number).casefold())
     return {
         "nodes": [{**scope.nodes[number].named(), **found[number]} for number in shown],
         "all": together,
-        "hidden": {"nodes": len(found) - len(shown)},
+        "hidden": {"nodes": len(asked) - len(shown)},
     }
 
 

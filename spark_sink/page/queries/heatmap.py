@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
+from dataclasses import replace
 from itertools import accumulate
 
 from spark_sink.page import limits
@@ -17,6 +18,10 @@ def heatmap(scope: Scope) -> Answer:
     slider moves nothing but the figures. Raises DatabaseFailedError."""
     standing = common.load_holdings(scope)
     nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
+    if not (nodes and feeds) and (nodes or feeds):  # the words name one side only
+        whole = replace(scope, asked=replace(scope.asked, find=""))
+        nodes = nodes or common.shown_nodes(whole, standing.behind)
+        feeds = feeds or common.shown_feeds(whole, standing.lacked)
     at_us = scope.asked.at_us
     chunks = None
     if at_us is None:
@@ -39,7 +44,10 @@ def heatmap(scope: Scope) -> Answer:
             [newest[feed_no] - held.get((number, feed_no), 0) for number in nodes] for feed_no in feeds
         ],
         "chunks_missing": chunks,
-        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(standing.lacked) - len(feeds)},
+        "hidden": {
+            "nodes": (len(scope.found_nodes()) or len(scope.nodes)) - len(nodes),
+            "feeds": (len(common.found_feeds(scope, standing.lacked)) or len(standing.lacked)) - len(feeds),
+        },
     }
 
 

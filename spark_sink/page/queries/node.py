@@ -79,13 +79,15 @@ def feeds_behind(scope: Scope, number: int) -> list[Answer]:
         "SELECT m.feed_no, coalesce(f.seq, 0), m.newest FROM"
         " feed_totals m"
         " LEFT JOIN frontiers f ON f.node_no = ? AND f.feed_no = m.feed_no"
-        " WHERE m.newest > coalesce(f.seq, 0) ORDER BY m.newest - coalesce(f.seq, 0) DESC, m.feed_no LIMIT ?",
-        (number, limits.FEEDS_SHOWN_MAX),
+        " WHERE m.newest > coalesce(f.seq, 0) ORDER BY m.newest - coalesce(f.seq, 0) DESC, m.feed_no",
+        (number,),
     )
+    found = {*common.found_feeds(scope, [row[0] for row in rows])}
     return [
         {**scope.feeds[feed_no].named(), "seq": seq, "newest": newest, "behind": newest - seq}
         for feed_no, seq, newest in rows
-    ]
+        if feed_no in found
+    ][: limits.FEEDS_SHOWN_MAX]
 
 
 def traffic(scope: Scope, number: int) -> list[Answer]:

@@ -33,7 +33,10 @@ def overview(scope: Scope) -> Answer:
             for number in feeds
         ],
         "recent": recent(scope, standing.newest),
-        "hidden": {"nodes": len(scope.nodes) - len(nodes), "feeds": len(standing.newest) - len(feeds)},
+        "hidden": {
+            "nodes": len(scope.found_nodes()) - len(nodes),
+            "feeds": len(common.found_feeds(scope, standing.newest)) - len(feeds),
+        },
     }
 
 

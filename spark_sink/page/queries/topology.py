@@ -34,7 +34,7 @@ def topology(scope: Scope) -> Answer:
         "nodes": nodes,
         "links": common.link_rows(scope, both, (*shown, *shown)) if shown else [],
         "changes": changes(scope),
-        "hidden": {"nodes": len(scope.nodes) - len(nodes)},
+        "hidden": {"nodes": len(scope.found_nodes()) - len(nodes)},
     }
 
 

@@ -22,7 +22,10 @@ const AS_OF_WAIT_MS = 2_000;
 const SPOKEN = { connecting: "", live: "Connected, figures are live", lost: "Connection lost, trying again" };
 const RANGE_KEYS = ["last", "from", "to"];
 /** What else of the address means the same in another view, and goes along to it. */
-const SHARED = { feeds: ["at"], topology: ["at", "node"], packets: ["node"], faults: ["node"] };
+const SHARED = { "": ["find"], feeds: ["find", "at"], topology: ["find", "at", "node"], map: ["find"], airtime: ["find"], delays: ["find"], packets: ["node"], gossip: ["find"], faults: ["find", "node"] };
+const UNSEARCHED = ["packets", "message", "job"];
+const FIND_MS = 250; // after the last key
+const FIND_MAX = 256;
 const HEX = "[0-9a-f]+";
 const ROUTES = [
   ...["feeds", "topology", "map", "airtime", "delays", "packets", "gossip", "faults", "job"].map((name) => [new RegExp(`^/${name}/?$`), name]),
@@ -44,6 +47,7 @@ function route() {
 }
 
 const query = () => new URLSearchParams(location.search);
+const findOf = () => ({ find: query().get("find")?.slice(0, FIND_MAX) });
 
 /** Puts `changes` (null: take away) into the query of the address; `replace`: no new step for the back button. */
 function setQuery(changes, { replace = false } = {}) {
@@ -115,7 +119,7 @@ function contextOf(params, signal) {
     async load(path, extra = {}) {
       const range = readRange(query());
       const span = apiRange(range, needsAsOf(range) ? await asOf() : null);
-      const params_ = { ...span, ...extra };
+      const params_ = { ...span, ...extra, ...findOf() };
       byId("as-json").href = address(path, params_);
       const body = await get(path, params_, { signal });
       noteTimes(body);
@@ -123,7 +127,7 @@ function contextOf(params, signal) {
       return body;
     },
     /** Address of the same as CSV; right for the moment it is built. */
-    csv: (path, extra = {}) => csvAddress(path, { ...apiRange(readRange(query()), state.asOfUs), ...extra }),
+    csv: (path, extra = {}) => csvAddress(path, { ...apiRange(readRange(query()), state.asOfUs), ...extra, ...findOf() }),
     /** Changes heading and window title once more is known; `level` good, warning, alarm colours the heading. */
     heading(text, { level = null, windowTitle = text } = {}) {
       setText(byId("title"), text);
@@ -160,7 +164,7 @@ async function open({ focus = true, scroll = 0 } = {}) {
   const view = new Shown(name, root, context, stop);
   state.view = view;
   mark(name);
-  picker.set(readRange(query()), state.asOfUs);
+  showQuery();
   notice("");
   const old = byId("view").firstElementChild;
   if (!old) byId("view").replaceChildren(root);
@@ -189,6 +193,7 @@ class Shown {
       if (this.stop.signal.aborted) return;
       this.context.heading(module.title(this.context.params));
       byId("range").hidden = module.ranged === false;
+      byId("find").hidden = UNSEARCHED.includes(this.name);
       this.handle = await module.show(this.root, this.context);
       if (this.stop.signal.aborted) this.handle.close();
     } catch (error) {
@@ -282,8 +287,15 @@ function takeToken(token) {
   location.assign(address(location.pathname, { ...Object.fromEntries(query()), token }));
 }
 
-function changed(change) {
+/** Shows what the address says of the range and the search. */
+function showQuery() {
   picker.set(readRange(query()), state.asOfUs);
+  const finder = byId("find");
+  if (document.activeElement !== finder) finder.value = findOf().find ?? "";
+}
+
+function changed(change) {
+  showQuery();
   state.view?.want(change);
 }
 
@@ -338,6 +350,11 @@ window.addEventListener("popstate", (event) => {
 new MutationObserver(() => changed({ kind: "theme" })).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
 const picker = new RangePicker(byId("range"), (chosen) => setQuery({ ...chosen, at: null }));
+let findTimer = null;
+byId("find").addEventListener("input", () => {
+  clearTimeout(findTimer);
+  findTimer = setTimeout(() => setQuery({ find: byId("find").value.trim() }, { replace: true }), FIND_MS);
+});
 const live = new Live(
   (change) => {
     noteTimes(change);
@@ -352,6 +369,6 @@ const live = new Live(
 );
 history.scrollRestoration = "manual";
 // The first figures are asked for while the view that draws them is still being loaded.
-if (route().name === "overview" && !needsAsOf(readRange(query()))) askAhead("/api/overview", apiRange(readRange(query()), null));
+if (route().name === "overview" && !findOf().find && !needsAsOf(readRange(query()))) askAhead("/api/overview", apiRange(readRange(query()), null));
 setInterval(tick, 1_000);
 open({ focus: false });
