@@ -14,7 +14,7 @@ def job(scope: Scope) -> Answer:
     refreshes = latest(scope, "refresh_log", REFRESH)
     ((records,),) = fetch(scope.db, "SELECT coalesce(sum(records), 0) FROM batches")
     ((marked,),) = fetch(
-        scope.db, "SELECT count(*) FROM (SELECT 1 AS one FROM dirty LIMIT ?) AS some", (10_000,)
+        scope.db, "SELECT count(*) FROM (SELECT 1 AS one FROM dirty LIMIT ?) AS listed", (10_000,)
     )
     newest_us = batches[0]["newest_us"] if batches else None
     return {

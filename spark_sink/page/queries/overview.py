@@ -52,7 +52,7 @@ def headline(scope: Scope, standing: common.Holdings) -> Answer:
     ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
     sides = {}
     for table in ("gaps", "oddities"):
-        sql = f"SELECT count(*) FROM (SELECT 1 AS one FROM {table} LIMIT ?) AS some"
+        sql = f"SELECT count(*) FROM (SELECT 1 AS one FROM {table} LIMIT ?) AS listed"
         ((sides[table],),) = fetch(scope.db, sql, (_COUNTED_MAX,))
     listed = fetch(scope.db, "SELECT reason FROM bad_lines LIMIT ?", (_COUNTED_MAX,))
     return {
@@ -120,19 +120,20 @@ def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
         (scope.to_us,),
     )
     missing -= int(published) * others - int(copied)
+    step = f"(minute_us - {first_us}) / {step_us}"
     rows = fetch(
         scope.db,
-        "SELECT (minute_us - ?) / ? AS step, sum(published), sum(copied) FROM progress"
-        " WHERE hour_us >= ? AND minute_us >= ? AND minute_us < ? GROUP BY (minute_us - ?) / ?",
-        (first_us, step_us, first_us - first_us % limits.HOUR_US, first_us, scope.to_us, first_us, step_us),
+        f"SELECT {step}, sum(published), sum(copied) FROM progress"
+        f" WHERE hour_us >= ? AND minute_us >= ? AND minute_us < ? GROUP BY {step}",
+        (first_us - first_us % limits.HOUR_US, first_us, scope.to_us),
     )
-    grown = {int(step): int(published) * others - int(copied) for step, published, copied in rows}
+    grown = {int(place): int(published) * others - int(copied) for place, published, copied in rows}
     points = []
     last = (span_us - 1) // step_us
-    missing -= sum(change for step, change in grown.items() if step > last)
-    for step in range(last, -1, -1):
-        points.append((min(first_us + (step + 1) * step_us, first_us + span_us - 1), missing))
-        missing -= grown.get(step, 0)
+    missing -= sum(change for place, change in grown.items() if place > last)
+    for place in range(last, -1, -1):
+        points.append((min(first_us + (place + 1) * step_us, first_us + span_us - 1), missing))
+        missing -= grown.get(place, 0)
     points.append((first_us, missing))
     return points[::-1]
 

@@ -21,7 +21,7 @@ def opened(name: str) -> Iterator[ReconnectingReader]:
         source.close()
 
 
-def ask(path: Path, view: str, **asked: Any) -> dict[str, Any]:
+def ask(path: Path | str, view: str, **asked: Any) -> dict[str, Any]:
     """The answer of a view."""
     with opened(str(path)) as source:
         return source.ask(view, Question(**asked))
