@@ -27,7 +27,7 @@ def bucket_of(delay_us: Ints) -> Ints:
 
 def bucket_low_us(bucket: Ints) -> Ints:
     """Return the shortest delay of each bucket, microseconds; it ends at that of the next one. `NEGATIVE` is at 0."""
-    return np.asarray(_LOWS_US[np.clip(bucket, 0, len(_LOWS_US) - 1)])
+    return np.asarray(_LOWS_US[np.minimum(np.maximum(bucket, 0), len(_LOWS_US) - 1)])
 
 
 def percentiles_us(buckets: Sequence[int], counts: Sequence[int], shares: Sequence[float]) -> list[float]:

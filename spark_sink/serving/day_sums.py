@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.arrays import Ints, run_starts, runs
+from spark_sink.derive.buckets import NEGATIVE
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving.database import Database, Reader
 from spark_sink.serving.ddl import ARROW_TYPES
@@ -163,6 +164,6 @@ def unpack_buckets(packed: Sequence[bytes], others: Sequence[tuple[int, int]] = 
         size = len(one) // 6
         kinds.append(np.frombuffer(one, "<i2", size))
         counts.append(np.frombuffer(one, "<u4", offset=2 * size))
-    buckets, places = np.unique(np.concatenate(kinds), return_inverse=True)
-    together = np.bincount(places, np.concatenate(counts)).astype(np.int64)
-    return dict(zip(buckets.tolist(), together.tolist(), strict=True))
+    together = np.bincount(np.concatenate(kinds) - NEGATIVE, np.concatenate(counts)).astype(np.int64)
+    buckets = np.flatnonzero(together)
+    return dict(zip((buckets + NEGATIVE).tolist(), together[buckets].tolist(), strict=True))

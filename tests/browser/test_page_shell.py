@@ -68,7 +68,9 @@ def test_what_two_views_share_goes_along_from_one_to_the_other(browser: Browser,
         assert visit.complaints == []
 
 
-def test_a_search_shows_what_was_asked_for_and_goes_along_to_other_lists(browser: Browser, story: str) -> None:
+def test_a_search_shows_what_was_asked_for_and_goes_along_to_other_lists(
+    browser: Browser, story: str
+) -> None:
     with Visit(browser, story) as visit:
         page = visit.go("/")
         page.get_by_label("Find by name or id").fill("chloé")

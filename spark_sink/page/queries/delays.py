@@ -1,12 +1,12 @@
 """Distributions of delays: by node, by feed, by hop."""
 
-from collections import Counter
 from itertools import takewhile
 from typing import Final
 
 import numpy as np
 
 from spark_sink.derive.buckets import NEGATIVE, PER_DOUBLING, bucket_low_us
+from spark_sink.derive.row_keys import grouped
 from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
 from spark_sink.page.queries import common
@@ -63,24 +63,14 @@ def over_time(scope: Scope, kind: str) -> tuple[dict[int, int], int, list[tuple[
     step_us = -(-((last_us - first_us) // limits.HOUR_US + 1) // limits.STRETCHES_MAX) * limits.HOUR_US
     period = f"(hour_us - {first_us}) / {step_us}"
     rows = fetch(scope.db, f"SELECT {period}, bucket, sum(n) {within} GROUP BY {period}, bucket", asked)
-    together: Counter[int] = Counter()
-    counts: Counter[tuple[int, int]] = Counter()
-    for step, bucket, n in rows:
-        band = bucket - bucket % _BAND if bucket != NEGATIVE else NEGATIVE
-        counts[first_us + step * step_us, band] += int(n)
-        together[bucket] += int(n)
-    places = sorted(counts)
-    bands = np.asarray([band for _begin_us, band in places], np.int64)
-    lows = bucket_low_us(bands).tolist()
-    highs = np.where(bands == NEGATIVE, 0, bucket_low_us(bands + _BAND)).tolist()
-    return (
-        together,
-        step_us,
-        [
-            (place[0], low_us, high_us, counts[place])
-            for place, low_us, high_us in zip(places, lows, highs, strict=True)
-        ],
-    )
+    step, bucket, n = np.array(rows, np.int64).T
+    together = np.bincount(bucket - NEGATIVE, n).astype(np.int64).tolist()
+    places, index = grouped(step, np.where(bucket == NEGATIVE, NEGATIVE, bucket - bucket % _BAND))
+    begins_us, bands = first_us + places[0] * step_us, places[1]
+    highs_us = np.where(bands == NEGATIVE, 0, bucket_low_us(bands + _BAND))
+    columns = begins_us, bucket_low_us(bands), highs_us, np.bincount(index, n).astype(np.int64)
+    over = list(zip(*(column.tolist() for column in columns), strict=True))
+    return {place + NEGATIVE: count for place, count in enumerate(together) if count}, step_us, over
 
 
 _BAND: Final = PER_DOUBLING // 2

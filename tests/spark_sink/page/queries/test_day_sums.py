@@ -50,7 +50,7 @@ def summed(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def whole_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is shown does not depend on what is cut off."""
+    """Lists that are long enough for all rows: which ones are cut off may differ."""
     monkeypatch.setattr(limits, "ROWS_MAX", 10_000)
 
 
