@@ -13,7 +13,6 @@ _DAYS: Final = {"links": "link_days", "uses": "use_days", "transmitted": "air_da
 """By table, that of its sums over days."""
 _WITHIN: Final = {
     "transmitted": "slot_us >= {0} AND slot_us < {1} AND hour_us > {0} - 3600000000 AND hour_us < {1}"
-    " AND node_no IN (SELECT node_no FROM nodes)"  # so that the key helps
 }
 """By table, the condition that a row is within a range of time, if not by its hour alone."""
 
@@ -28,10 +27,16 @@ class TimeSpan:
     """The time between them."""
 
     def rows(
-        self, table: str, columns: str, condition: str, parameters: Sequence[int | str]
+        self,
+        table: str,
+        columns: str,
+        condition: str,
+        parameters: Sequence[int | str],
+        *,
+        by_key: str = "true",
     ) -> tuple[str, list[int | str]]:
         """Return a subquery for rows of sums over days, and of the *table* that they are over for the rest; and its
-        parameters."""
+        parameters. *by_key* is a condition that is true anyway, by which rows of the *table* are found."""
         asked: list[int | str] = []
         parts = []
         for some in pieces(self.days):
@@ -41,7 +46,7 @@ class TimeSpan:
             asked += [*some, *parameters]
         for from_us, to_us in self.rest:
             within = _WITHIN.get(table, "hour_us >= {0} AND hour_us < {1}").format(from_us, to_us)
-            parts.append(f"SELECT {columns} FROM {table} WHERE {within} AND {condition}")  # noqa: S608 - names of ours
+            parts.append(f"SELECT {columns} FROM {table} WHERE {within} AND {by_key} AND {condition}")  # noqa: S608 - names of ours
             asked += parameters
         return f"({' UNION ALL '.join(parts)}) AS t", asked
 

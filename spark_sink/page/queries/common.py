@@ -134,7 +134,11 @@ def airtime_sums(scope: Scope, from_us: int, to_us: int) -> dict[int, int]:
     """Return airtime that nodes spent in slots beginning in a range."""
     if from_us >= to_us:
         return {}
-    rows, asked = time_span(scope, from_us, to_us).rows("transmitted", "node_no, airtime_us", "true", ())
+    # All nodes, named one by one, are found by the key; PostgreSQL would join a subquery in a bad order.
+    numbers = ", ".join(map(str, scope.nodes))
+    rows, asked = time_span(scope, from_us, to_us).rows(
+        "transmitted", "node_no, airtime_us", "true", (), by_key=f"node_no IN ({numbers})"
+    )
     sql = f"SELECT node_no, sum(airtime_us) FROM {rows} GROUP BY node_no"
     return {number: int(total) for number, total in fetch(scope.db, sql, asked) if number in scope.nodes}
 
