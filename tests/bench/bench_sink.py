@@ -31,8 +31,8 @@ TITLES = {
     "paint": "the page",
     "kills": "kills",
 }
-"""By part. ``large`` takes some ten minutes and 10 GB of disk, ``history`` a quarter
-of an hour and 5 GB, ``kills`` half an hour."""
+"""By part. ``large`` takes some ten minutes and 10 GB of disk, ``history`` half
+an hour and 10 GB, ``kills`` half an hour."""
 NOTES = {
     "rates": """\
 The logs are bulk logs ([how](sim.md#logs-in-bulk)). `tinyssb-sink backfill` runs as a user would run it, with 2 tasks
@@ -58,7 +58,9 @@ The rate is that of one run. Most memory is the peak that the kernel reports (`V
 reach all. Databases of 1 and of 30 days are made from columns of records by the job's own code, without logs and Spark.
 Then a minute of the mesh is added at a time, in a new process. A *refresh* is its merge, a pass that derives its hours,
 changes and alerts, and the summary that open pages get; the median of five. Clocks are estimated less often, and not in
-it. *First answer* is that of a view after such a change, for the last day, as JSON and compressed.""",
+it. *First answer* is what a client of the real server waits for a view of which nothing was kept, over a connection of
+its own, compressed: the least of three. PostgreSQL has a copy of the same database. At last all nodes go on, each a
+record a second, and `run` reads them: each entry is watched until it is counted in the database.""",
     "pixels": """\
 Ten nodes append to their logs, with a tenth of the records publications; `run`, `serve`, Chromium and the writer share
 the cores. The measurement watches the number of entries on the overview: an entry is seen when the first frame is drawn

@@ -42,9 +42,11 @@ class Live:
 class Watcher(threading.Thread):
     """Notes when the number of published entries in the database has become another one, and which."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, before: int) -> None:
+        """*before*: published entries that were there already."""
         super().__init__()
         self._database = str(database)
+        self._before = before
         self._ended = threading.Event()
         self.seen: list[tuple[float, int]] = []
 
@@ -52,9 +54,10 @@ class Watcher(threading.Thread):
         """Look again and again."""
         with closing(open_for_reading(self._database)) as reader:
             while not self._ended.wait(LOOK_S):
-                ((number,),) = reader.rows("SELECT sum(newest) FROM feed_totals")
+                ((count,),) = reader.rows("SELECT sum(newest) FROM feed_totals")
+                number = int(str(count or 0)) - self._before
                 if not self.seen or self.seen[-1][1] != number:
-                    self.seen.append((time.time(), int(str(number or 0))))
+                    self.seen.append((time.time(), number))
 
     def end(self) -> None:
         """Look no more."""
@@ -63,24 +66,37 @@ class Watcher(threading.Thread):
 
 
 def live(folder: Path, engine: str) -> Live:
-    """Follow a mesh with `run`."""
-    logs, database = folder / "logs", folder / "live.sqlite"
-    mesh = LiveMesh(logs, RATE)
+    """Follow a new mesh with `run`."""
+    logs = folder / "logs"
+    return follow(LiveMesh(logs, RATE), logs, folder / "live.sqlite", engine)
+
+
+def follow(
+    mesh: LiveMesh,
+    logs: Path,
+    database: Path,
+    engine: str,
+    *,
+    before: int = 0,
+    warm_s: float = WARM_S,
+    watch_s: float = WATCH_S,
+) -> Live:
+    """Follow a mesh that is about to begin with `run`. *before*: published entries that the database has already."""
     with Sink(["run", str(logs), "--db", str(database), "--engine", engine]) as job:
         job.wait_for("Reading", START_S)
         mesh.start()
-        watcher = Watcher(database)
+        watcher = Watcher(database, before)
         watcher.start()
         try:
-            time.sleep(WARM_S)
-            since_s, before = time.time(), job.used_s()
-            time.sleep(WATCH_S)
-            used = (job.used_s() - before) / (time.time() - since_s)
+            time.sleep(warm_s)
+            since_s, used_s = time.time(), job.used_s()
+            time.sleep(watch_s)
+            used = (job.used_s() - used_s) / (time.time() - since_s)
             time.sleep(WARM_S / 3)  # what was written last is to be seen, too
         finally:
             mesh.end()
             watcher.end()
-    return Live(delays_s(watcher.seen, mesh.published_s, since_s, since_s + WATCH_S), used)
+    return Live(delays_s(watcher.seen, mesh.published_s, since_s, since_s + watch_s), used)
 
 
 def figures(folder: Path) -> list[Figure]:

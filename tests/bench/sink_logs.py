@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -52,17 +53,26 @@ def join_segments(logs: Path, folder: Path, size_max: int = SEGMENT_BYTES) -> in
 class LiveMesh(threading.Thread):
     """Appends records at a steady rate: entries published in turn, each heard by some."""
 
-    def __init__(self, folder: Path, rate: float) -> None:
-        """*rate*: records a second."""
+    def __init__(
+        self,
+        folder: Path,
+        rate: float,
+        seqs: Sequence[int] = (0,) * LIVE_NODES,
+        boot: int = 1,
+        ago_us: int = 0,
+    ) -> None:
+        """*rate*: records a second. *seqs*: entries that each node had published in the boots before *boot*. Clocks are
+        *ago_us* behind."""
         super().__init__()
         self._chance = random.Random(1)
-        self._logs = [NodeLog(folder, node_name(number)) for number in range(LIVE_NODES)]
+        self._seqs, self._ago_us = seqs, ago_us
+        self._logs = [NodeLog(folder, node_name(number), boot) for number in range(len(seqs))]
         self._entries_per_s = rate / RECORDS_AN_ENTRY
         self._ended = threading.Event()
         self.published_s: list[float] = []
         """When the line of each entry's publication was appended."""
         for number, log in enumerate(self._logs):
-            log.t_us = time.time_ns() // 1_000
+            log.t_us = self._now_us()
             log.start(number)
 
     def run(self) -> None:
@@ -79,7 +89,8 @@ class LiveMesh(threading.Thread):
         self.join()
 
     def _publish(self, number: int) -> None:
-        author, seq = number % LIVE_NODES, number // LIVE_NODES + 1
+        author = number % len(self._logs)
+        seq = self._seqs[author] + number // len(self._logs) + 1
         place = {"feed": feed_name(author), "seq": seq}
         entry = {**place, "id": digits(f"{author} {seq}", 40), "type": 0, "size": 40, "chunks": 0}
         packet = {"face": "ether", "packet": "entry", "length": 120, "hash": digits(f"packet {number}", 16)}
@@ -95,16 +106,19 @@ class LiveMesh(threading.Thread):
                 "snr_db": self._chance.randrange(-40, 40) / 4,
             }
             self._append(
-                (author + step) % LIVE_NODES,
+                (author + step) % len(self._logs),
                 {"kind": "rx", **packet, **place, "airtime_us": 1_000, "verdict": "new", **signal},
                 {"kind": "entry", **entry, "origin": "peer", "face": "ether", "arrival": number + 1},
             )
+
+    def _now_us(self) -> int:
+        return time.time_ns() // 1_000 - self._ago_us
 
     def _append(self, node: int, *records: Record) -> None:
         log = self._logs[node]
         lines = []
         for record in records:
-            t_us = max(log.t_us + 1, time.time_ns() // 1_000)
+            t_us = max(log.t_us + 1, self._now_us())
             lines.append(line(log.stamp(t_us=t_us, **record)))
         log.raw(b"".join(lines))
 

@@ -144,7 +144,7 @@ class Sink:
             for pid in self.pids():
                 resident, peak, name = _memory(pid)
                 kind = "driver" if pid == self._process.pid else "java" if name == "java" else "workers"
-                self._used_s[pid] = kind, max(_processor_s(pid), self._used_s.get(pid, ("", 0.0))[1])
+                self._used_s[pid] = kind, max(processor_s(pid), self._used_s.get(pid, ("", 0.0))[1])
                 if kind == "workers":
                     workers += resident
                 else:
@@ -236,7 +236,7 @@ def _session(pid: int) -> int:
     return 0 if state == "Z" else int(session)
 
 
-def _processor_s(pid: int) -> float:
+def processor_s(pid: int) -> float:
     """The processor time that a process has used, 0 if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_sink.serving.connect import open_for_reading
+from spark_sink.settings import LOCAL_ENGINE
 from tests.bench import __main__ as bench
 from tests.bench import (
     bench_sink,
     sink_bronze,
     sink_json,
     sink_kills,
+    sink_latency,
     sink_logs,
     sink_pixels,
     sink_rates,
     sink_refresh,
     sink_state,
+    sink_views,
 )
 from tests.bench.figure import Figure
 from tests.bench.sink_process import Memory, Run, Sink, SinkFailedError
+from tests.spark_sink.page import asking
 from tests.spark_sink.partials import oracle
+from tests.spark_sink.serving.server import running_server
 
 
 @pytest.fixture
@@ -188,11 +194,55 @@ def test_a_mesh_of_any_length_is_the_same_mesh_and_each_refresh_of_it_is_measure
     assert isinstance(matches, int)
     assert matches > 20
     found = sink_refresh.measure(path)
-    assert {"refresh", "lock", "memory", "overview", "message", "heatmap, 5 h ago"} <= found.keys()
+    assert found.keys() == {"refresh", "lock", "memory"}
     assert all(value > 0 for value in found.values())
     limits = [row for row in sink_refresh.table(found, found) if row.target]
     assert limits[0].value == 1
     assert len(limits) == len(found)
+    questions = sink_refresh.views(path)
+    answered = sink_views.first_answers(str(path), questions)
+    assert {view for view, _span in answered} >= {"overview", "delays, hop", "message", "heatmap, 5 h ago"}
+    assert len(answered) == 2 * (len(questions) + 2)
+    assert all(0 < one.wall < 10_000 for one in answered.values())
+    assert sink_views.cold_answer_ms(str(path), {"overview": questions["overview"]}) > 0
+    assert len([row for row in sink_views.table(answered, 1.0) if row.target]) == len(answered)
+    assert [
+        row.ok
+        for row in sink_views.postgres_table(
+            {
+                ("a", "last day"): sink_views.Answered(299, 1),
+                ("b", "last day"): sink_views.Answered(301, 1),
+                ("a", "30 days"): sink_views.Answered(300, 1),
+            }
+        )
+    ] == [False, True]
+
+
+@pytest.mark.postgres
+def test_a_copy_in_postgres_gives_the_same_answers(tmp_path: Path) -> None:
+    path = tmp_path / "day.sqlite"
+    sink_state.make(path, 1, nodes=12)
+    questions = sink_refresh.views(path)
+    with running_server() as server:
+        sink_views.copy(path, server.url("copied"))
+        for view, question in questions.items():
+            asked = view.partition(",")[0], asdict(question)
+            both = [asking.ask(name, asked[0], **asked[1]) for name in (str(path), server.url("copied"))]
+            for answer in both:
+                answer.pop("changes")
+                answer.get("meta", {}).pop("changes", None)
+            assert both[0] == both[1], view
+
+
+def test_events_of_a_mesh_with_a_history_are_watched_until_they_are_rows(tmp_path: Path) -> None:
+    path = tmp_path / "day.sqlite"
+    sink_state.make(path, 1, nodes=12)
+    for boot in (2, 3):
+        found = sink_latency.delays(
+            tmp_path / f"live-{boot}", path, LOCAL_ENGINE, boot=boot, watch_s=2.0, warm_s=1.0
+        )
+        assert len(found.delays_s) > 100
+        assert 0 < found.delays_s[0] <= found.delays_s[-1] < 60
 
 
 def test_bronze_is_compared_with_sparks_own_way_and_cold_runs_are_only_shown() -> None:
