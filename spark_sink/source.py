@@ -64,12 +64,13 @@ class Options:
     endpoint: str
     bytes_per_batch: int
     bytes_per_task: int
-    starting_offset: StreamOffset
+    starting_offset: str
+    """JSON; it goes to each task with the other options, which do not need it."""
     staging: str = ""
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
-        """Read the options as Spark hands them over. Raises OptionError, ConfigurationError."""
+        """Read the options as Spark hands them over. Raises OptionError."""
         path = options.get("path", "")
         if not path:
             raise OptionError("path", path, "the folder that holds the nodes' event logs")
@@ -78,7 +79,7 @@ class Options:
             endpoint=options.get("endpoint", ""),
             bytes_per_batch=_size(options, "maxBytesPerBatch", limits.BATCH_SIZE, least=0),
             bytes_per_task=_size(options, "maxBytesPerTask", limits.TASK_SIZE, least=1),
-            starting_offset=_starting_offset(options.get("startingOffset", "")),
+            starting_offset=options.get("startingOffset", ""),
             staging=options.get("staging", ""),
         )
 
@@ -86,16 +87,17 @@ class Options:
         """Open the logs."""
         return open_files(self.path, self.endpoint)
 
-
-def _starting_offset(text: str) -> StreamOffset:
-    if not text:
-        return {}
-    try:
-        return parse_offset(json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise OptionError(
-            "startingOffset", text[: limits.BAD_TEXT_MAX], "an offset of this source"
-        ) from error
+    def start(self) -> StreamOffset:
+        """Read the starting offset. Raises OptionError, ConfigurationError."""
+        text = self.starting_offset
+        if not text:
+            return {}
+        try:
+            return parse_offset(json.loads(text))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise OptionError(
+                "startingOffset", text[: limits.BAD_TEXT_MAX], "an offset of this source"
+            ) from error
 
 
 def _size(options: Mapping[str, str], name: str, default: int, *, least: int) -> int:
@@ -134,23 +136,28 @@ class ReadPlan:
     """Reading of tasks; it is sent to the workers."""
 
     options: Options
-    names: tuple[str, ...]
-    partials: bool
+    names: tuple[str, ...] = ()
 
     def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
         """Cut what lies between two offsets into tasks. Raises LostRecordsError, OSError."""
         return [Task(task) for task in pack_tasks(planner.parts(start, end), self.options.bytes_per_task)]
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Read a task. Raises OSError.
+        """Read a task. Raises OSError."""
+        shape = line_parser.Projection(self.names)
+        yield from segment_reader.read_parts(self.options.files(), task.parts, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class PartialsPlan(ReadPlan):
+    """Reduction of tasks: their records become partial tables."""
+
+    def read(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """Reduce the records of a task. Raises FileNotFoundError if a file of it is gone; OSError.
 
         What is merged once and for all needs every file that was planned: without one, the query fails, and is started
         again with what is there then.
         """
-        if not self.partials:
-            shape = line_parser.Projection(self.names)
-            yield from segment_reader.read_parts(self.options.files(), task.parts, shape)
-            return
         from spark_sink.partial_tables import partial_tables  # noqa: PLC0415 - not needed for rows alone
 
         for part, table in partial_tables(self.options.files(), task.parts):
@@ -209,9 +216,6 @@ def packed(part: str, table: pa.Table) -> pa.RecordBatch:
 class TinyssbDataSource(DataSource):
     """Spark's way in; see the module's description."""
 
-    partials = False
-    """Hand out what the analytics need instead of rows."""
-
     @classmethod
     def name(cls) -> str:
         """Return the name for ``format``."""
@@ -230,17 +234,11 @@ class TinyssbDataSource(DataSource):
         return TinyssbStreamReader(self._reading(schema))
 
     def _reading(self, wanted: StructType) -> ReadPlan:
-        if self.partials:
-            from spark_sink.partials.records import COLUMNS  # noqa: PLC0415 - not needed for rows alone
-
-            return ReadPlan(Options.parse(self.options), COLUMNS, self.partials)
-        return ReadPlan(Options.parse(self.options), tuple(_names(wanted)), self.partials)
+        return ReadPlan(Options.parse(self.options), tuple(_names(wanted)))
 
 
 class TinyssbPartialsDataSource(TinyssbDataSource):
     """The same logs, reduced in the tasks to small tables for the analytics."""
-
-    partials = True
 
     @classmethod
     def name(cls) -> str:
@@ -250,6 +248,9 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
     def schema(self) -> str:
         """Return the schema of packed tables by name."""
         return PARTIALS
+
+    def _reading(self, wanted: StructType) -> ReadPlan:  # noqa: ARG002 - the columns that analytics need
+        return PartialsPlan(Options.parse(self.options))
 
 
 class TinyssbLandDataSource(TinyssbPartialsDataSource):
@@ -261,7 +262,7 @@ class TinyssbLandDataSource(TinyssbPartialsDataSource):
         return "tinyssb-land"
 
     def _reading(self, wanted: StructType) -> ReadPlan:  # noqa: ARG002 - all columns
-        return LandPlan(Options.parse(self.options), (), partials=True)
+        return LandPlan(Options.parse(self.options))
 
 
 class _TaskReader:
@@ -283,7 +284,7 @@ class TinyssbReader(_TaskReader, DataSourceReader):
         """Plan over a listing made now. Raises NoLogsFolderError; OSError."""
         planner = Planner(self._reading.options.files())
         planner.refresh()
-        start = self._reading.options.starting_offset
+        start = self._reading.options.start()
         return self._reading.tasks(planner, start, planner.advance(start, None))
 
 
@@ -298,7 +299,7 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Begin with everything, or at the offset in the options."""
-        return serialize_offset(self._reading.options.starting_offset)
+        return serialize_offset(self._reading.options.start())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Admission control: so many bytes a batch."""

@@ -71,9 +71,9 @@ empty browser cache; medians of five. *First paint* is Chromium's own; *figures 
 mesh are shown. *Main thread* is the total work of the page's main thread from a change in the database to the next
 frames.""",
     "kills": """\
-Each time `tinyssb-sink backfill` starts on an empty database, is killed with all its processes (SIGKILL) at a random
-moment of its work, and is run again to the end. Facts must then equal the counts of a simple program, record by record,
-and derived tables those of an undisturbed run.""",
+Each time `tinyssb-sink backfill`, with both engines in turns, starts on an empty database, is killed with all its
+processes (SIGKILL) at a random moment of its work, and is run again to the end. Facts must then equal the counts of a
+simple program, record by record, and derived tables those of an undisturbed run.""",
 }
 """How each is measured."""
 

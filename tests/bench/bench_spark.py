@@ -1,8 +1,7 @@
 """How fast the sink's source is: ``python -m tests.bench.bench_spark`` prints its figures as one JSON object.
 
 The source is measured against Spark's own JSON file source over the same files, same columns, same session, rounds in
-turn; both hand out rows. Delay is from appending a record to its batch being visible to another connection to the
-serving database, refreshes going on beside it.
+turn; both hand out rows. How long a record takes to its row is in `sink_engines`.
 """
 
 import argparse
@@ -10,24 +9,18 @@ import json
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spark_sink import job, schema
-from spark_sink.serving.connect import open_for_reading, open_for_writing
-from spark_sink.serving.database import Reader
+from spark_sink import schema
 from spark_sink.session import make_session
-from spark_sink.settings import Settings
-from spark_sink.spark_stream import LogStream
 from tests.bench.figure import Figure
-from tests.spark_sink.logs import NodeLog, bulk_records, line, node_name, write_bulk
+from tests.spark_sink.logs import write_bulk
 
 ROUNDS = 4
 """Rounds per source; the first one warms up and is not counted."""
-LIVE_NODES = 10
 COLUMNS = (
     "node", "boot", "offset", "t_us", "kind", "name", "feed", "face", "seq", "id", "size", "chunks", "origin",
     "packet", "length", "hash", "verdict", "rssi_dbm", "snr_db", "airtime_us", "count", "state", "held", "other",
@@ -83,81 +76,7 @@ def source_rates(spark: Any, folder: Path, events: int, segment_bytes: int) -> d
     }
 
 
-class _Writer(threading.Thread):
-    """Appends records at a steady rate; remembers when each clock value was written."""
-
-    def __init__(self, folder: Path, rate: int, stop_at: float) -> None:
-        super().__init__()
-        self._logs = [NodeLog(folder, node_name(number)) for number in range(LIVE_NODES)]
-        self._rate = rate
-        self._stop_at = stop_at
-        for number, log in enumerate(self._logs):
-            log.start(number)
-
-    def run(self) -> None:
-        sources = [bulk_records(log, 10**9, number) for number, log in enumerate(self._logs)]
-        begun, written = time.time(), 0
-        while (now := time.time()) < self._stop_at:
-            due = int((now - begun) * self._rate)
-            for index in range(written, due):
-                log = self._logs[index % LIVE_NODES]
-                log.t_us = time.time_ns() // 1000 - 1_000
-                log.raw(line(next(sources[index % LIVE_NODES])))
-            written = max(written, due)
-            time.sleep(0.005)
-
-
-def delays_ms(spark: Any, folder: Path, rate: int, seconds: int) -> dict[str, Any]:
-    """Append to visible to another connection, in milliseconds; the first third warms up and is not counted."""
-    logs = folder / "live"
-    writer = _Writer(logs, rate, time.time() + seconds)
-    database = str(folder / "live.sqlite")
-    settings = Settings(logs=str(logs), database=database)
-    found: list[float] = []
-    with open_for_writing(database) as written:
-        work = job.Job(settings, written)
-        query = LogStream(spark, settings, work).start(once=False)
-        refresher = job.RefreshThread(work.refresh, query.stop)
-        refresher.start()
-        writer.start()
-        reader = open_for_reading(database)
-        warm_until = time.time() + seconds / 3
-        try:
-            _watch(reader, writer, rate, warm_until, found)
-        finally:
-            query.stop()
-            refresher.stop()
-            reader.close()
-            writer.join()
-    found.sort()
-    return {
-        "rate_per_s": rate,
-        "samples": len(found),
-        "p50_ms": round(found[len(found) // 2]),
-        "p95_ms": round(found[len(found) * 95 // 100]),
-        "max_ms": round(found[-1]),
-    }
-
-
-def _watch(
-    reader: Reader, writer: threading.Thread, rate: int, warm_until: float, found: list[float]
-) -> None:
-    """Look each 20 ms. What was appended since the newest record seen before has become visible since.
-
-    Records come at a steady rate, so one is taken for every 1/rate seconds between the two.
-    """
-    seen_us = 0
-    while writer.is_alive():
-        ((last_us,),) = reader.rows("SELECT max(last_us) FROM boots")
-        now_us = time.time_ns() // 1000
-        newest_us = last_us if isinstance(last_us, int) else 0
-        if newest_us > seen_us > 0 and time.time() > warm_until:
-            found += [(now_us - t_us) / 1000 for t_us in range(seen_us, newest_us, 1_000_000 // rate)]
-        seen_us = max(seen_us, newest_us)
-        time.sleep(0.02)
-
-
-def figures(events: int, rate: int, seconds: int) -> dict[str, Any]:
+def figures(events: int) -> dict[str, Any]:
     """Measure all."""
     spark = make_session(threads=2, memory_mb=1024)
     with tempfile.TemporaryDirectory() as name:
@@ -165,7 +84,6 @@ def figures(events: int, rate: int, seconds: int) -> dict[str, Any]:
         found = {
             "hourly_segments": source_rates(spark, folder, events, HOURLY_BYTES),
             "busy_segments": source_rates(spark, folder, events, BUSY_BYTES),
-            "append_to_visible": delays_ms(spark, folder, rate, seconds),
         }
     spark.stop()
     return found
@@ -173,8 +91,8 @@ def figures(events: int, rate: int, seconds: int) -> dict[str, Any]:
 
 def run() -> list[Figure]:
     """Return the figures that `python -m tests.bench` writes."""
-    found = figures(events=500_000, rate=1_000, seconds=60)
-    hourly, busy, delay = found["hourly_segments"], found["busy_segments"], found["append_to_visible"]
+    found = figures(events=500_000)
+    hourly, busy = found["hourly_segments"], found["busy_segments"]
     return [
         Figure("Spark source, hourly segments of LoRa nodes", hourly["tinyssb_events_per_s"], "events/s"),
         Figure("Spark's own JSON source, same files and columns", hourly["json_events_per_s"], "events/s"),
@@ -182,14 +100,6 @@ def run() -> list[Figure]:
         Figure("Spark source, segments of 4 MiB", busy["tinyssb_events_per_s"], "events/s"),
         Figure("Spark's own JSON source, same files and columns", busy["json_events_per_s"], "events/s"),
         Figure("ratio of the two", busy["ratio"], "×"),
-        Figure("event appended to visible, 1,000 events/s, p50", delay["p50_ms"], "ms"),
-        Figure(
-            "event appended to visible, 1,000 events/s, p95",
-            delay["p95_ms"],
-            "ms",
-            "at most 1,500 ms",
-            delay["p95_ms"] <= 1_500,
-        ),
     ]
 
 
@@ -197,10 +107,8 @@ def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=500_000)
-    parser.add_argument("--rate", type=int, default=1_000)
-    parser.add_argument("--seconds", type=int, default=60)
     options = parser.parse_args()
-    found = figures(options.events, options.rate, options.seconds)
+    found = figures(options.events)
     sys.stdout.write(json.dumps(found, indent=2) + "\n")
 
 

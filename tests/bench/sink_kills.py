@@ -3,11 +3,13 @@
 import json
 import random
 import sys
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
 from tests.bench import sink_logs
 from tests.bench.figure import Figure
+from tests.bench.sink_engines import ENGINES
 from tests.bench.sink_process import READING, Run, Sink, backfill
 from tests.spark_sink import contents
 from tests.spark_sink.logs import Record
@@ -40,36 +42,37 @@ def unfinished(database: Path) -> int:
     return int(contents.rows(database, "SELECT count(*) FROM dirty")[0][0])
 
 
-def kill_once(logs: Path, database: Path, after_s: float) -> bool:
+def kill_once(logs: Path, database: Path, engine: str, after_s: float) -> bool:
     """Kill the job so long after it began to read; whether it was still at it."""
-    with Sink(_words(logs, database)) as sink:
+    with Sink(["backfill", str(logs), "--db", str(database), *_options(engine)]) as sink:
         sink.wait_for(READING, START_S)
         killed = not sink.ended(after_s)
         sink.kill()
     return killed
 
 
-def _words(logs: Path, database: Path) -> list[str]:
-    return ["backfill", str(logs), "--db", str(database), "--batch-bytes", str(BATCH_BYTES)]
+def _options(engine: str) -> list[str]:
+    return ["--batch-bytes", str(BATCH_BYTES), "--engine", engine]
 
 
 def figures(folder: Path, kills: int) -> list[Figure]:
-    """Kill so often, each time from an empty database, and look at what comes of it."""
+    """Kill so often, each time from an empty database, engines in turns, and look at what comes of it."""
     logs = folder / "logs"
     sink_logs.write(logs, nodes=NODES, hours=HOURS)
     facts = oracle.facts(records(logs))
-    calm = folder / "calm.sqlite"
-    whole: Run = backfill(logs, calm, "--batch-bytes", str(BATCH_BYTES))
-    wanted = facts, contents.read(calm)[1]
+    calm = {engine: folder / f"calm-{engine}.sqlite" for engine in ENGINES}
+    whole: dict[str, Run] = {engine: backfill(logs, path, *_options(engine)) for engine, path in calm.items()}
+    wanted = facts, contents.read(calm[ENGINES[0]])[1]
     chance = random.Random(1)
-    equal, wrong, early = 0, set(differing(contents.read(calm), wanted)), 0
-    for number in range(kills):
+    equal, early = 0, 0
+    wrong = {name for path in calm.values() for name in differing(contents.read(path), wanted)}
+    for number, engine in zip(range(kills), cycle(ENGINES), strict=False):
         database = folder / f"killed-{number}.sqlite"
         # Until it works: one that was done already was not killed at all.
-        while not kill_once(logs, database, chance.uniform(0, whole.working_s)):
+        while not kill_once(logs, database, engine, chance.uniform(0, whole[engine].working_s)):
             early += 1
             database = folder / f"killed-{number}-{early}.sqlite"
-        backfill(logs, database, "--batch-bytes", str(BATCH_BYTES))
+        backfill(logs, database, *_options(engine))
         differ = differing(contents.read(database), wanted)
         wrong.update(differ)
         equal += not differ and not unfinished(database)

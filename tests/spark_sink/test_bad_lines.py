@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from spark_sink import limits, line_parser, segment_reader
 from spark_sink.bad_lines import Row, bounded, lines_of, more
+from spark_sink.log_files import LocalLogFiles
+from spark_sink.partial_tables import read_task
 from spark_sink.partials.combine import combine
 from spark_sink.partials.records import COLUMNS
 from spark_sink.partials.reduce import reduce
@@ -21,7 +23,6 @@ from spark_sink.segments import SegmentPart, pack_tasks
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import merge
 from spark_sink.serving.names import NameNumbers
-from spark_sink.source import READ, Options, ReadPlan
 from spark_sink.stream_offset import parse_offset, serialize_offset
 from tests.spark_sink.logs import T0_US, NodeLog, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
@@ -148,22 +149,12 @@ def test_a_million_empty_lines_cost_little_and_make_few_rows(
     log.add("stop", reason="told")
     slow = Mock(wraps=line_parser.parse_slow)
     monkeypatch.setattr(line_parser, "parse_slow", slow)
-    reading = ReadPlan(Options.parse({"path": str(tmp_path)}), COLUMNS, partials=True)
-    (task,) = reading.tasks(planned(reading), {}, planned(reading).advance({}, None))
-    parts = [
-        (name, pa.ipc.open_stream(packed).read_all())
-        for rows in reading.read(task)
-        for name, packed in zip(rows["part"].to_pylist(), rows["rows"].to_pylist(), strict=True)
-    ]
+    planner = Planner(LocalLogFiles(str(tmp_path)))
+    planner.refresh()
+    parts = read_task(str(tmp_path), "", planner.parts({}, planner.advance({}, None)))
     assert sum(len(table) for name, table in parts if name == "bad_lines") < 100
     assert slow.call_count < 1_000
-    made = combine((name, table) for name, table in parts if name != READ)
+    made = combine(parts)
     assert made["boots"]["records"].to_pylist() == [2]
     (*_, last) = made["bad_lines"].to_pylist()
     assert (last["byte"], lines_of(last["reason"])) == (size + LISTED, 2**20 - LISTED)
-
-
-def planned(reading: ReadPlan) -> Planner:
-    planner = Planner(reading.options.files())
-    planner.refresh()
-    return planner

@@ -11,9 +11,12 @@ import pytest
 from spark_sink import limits, log_files
 from spark_sink.errors import NoLogsFolderError
 from spark_sink.log_files import LocalLogFiles, ObjectStoreLogFiles
+from spark_sink.settings import Settings
 from spark_sink.source import Options
+from tests.spark_sink import contents, engines
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 from tests.spark_sink.memory_files import MemoryFiles
+from tests.spark_sink.partials import oracle
 from tests.spark_sink.test_planner import Reader
 
 
@@ -98,3 +101,16 @@ def test_a_store_is_read_as_folders_are(store: str, logs: Path) -> None:
         files.read("s3://logs/mesh/none", 0, 1)
     with pytest.raises(NoLogsFolderError, match="s3://logs/none"):
         log_files.connect("s3://logs/none", store).listing()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_tables_are_filled_from_a_store_without_spark(
+    store: str, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LOCAL_SMALL", 3_000)
+    written = mesh(logs, nodes=2, posts=8)
+    upload(store, logs)
+    database = str(logs.parent / "db")
+    engines.read_locally(Settings(logs="s3://logs/mesh", endpoint=store, database=database))
+    facts, _ = contents.read(database)
+    assert facts == oracle.facts([record for log in written for record in log.records])

@@ -158,7 +158,7 @@ def test_a_column_that_is_none_is_refused(spark: Any, logs: Path) -> None:
 )
 def test_options_are_checked(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        Options.parse(options)
+        Options.parse(options).start()
 
 
 def test_the_source_has_one_schema() -> None:
