@@ -12,6 +12,7 @@ from spark_sink.derive.transmissions import transmissions
 from spark_sink.facts_loader import FactsLoader, Stretch
 from spark_sink.serving.address import is_address
 from spark_sink.serving.connect import open_for_reading
+from spark_sink.serving.database import Reader
 from spark_sink.serving.staging import deliver
 
 
@@ -44,13 +45,19 @@ def derive(facts: Facts) -> DerivedHours:
     return DerivedHours(tables, len(facts.sights))
 
 
+def derive_stretch(reader: Reader, clocks: Corrections, stretch: Stretch) -> DerivedHours:
+    """Make the rows of a stretch from one state of the database. Raises DatabaseFailedError, DamagedDataError."""
+    with reader.snapshot():
+        facts = FactsLoader(reader, clocks).load(stretch)
+    return derive(facts)
+
+
 def derive_apart(database: str, clocks: Corrections, stretch: Stretch) -> DerivedHours:
     """Make the rows of a stretch by connections of one's own, beside the job that writes *database*; deliver them there
     if it is a server. Raises SinkError.
     """
-    with closing(open_for_reading(database)) as reader, reader.snapshot():
-        facts = FactsLoader(reader, clocks).load(stretch)
-    made = derive(facts)
+    with closing(open_for_reading(database)) as reader:
+        made = derive_stretch(reader, clocks, stretch)
     if not is_address(database):
         return made
     return DerivedHours({}, made.sights, deliver(database, made.tables))

@@ -8,6 +8,7 @@ pass completes the work whenever a job is killed.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Final
 
@@ -22,9 +23,9 @@ from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
-from spark_sink.derived_hours import DerivedHours, derive, derive_apart
+from spark_sink.derived_hours import DerivedHours, derive_apart, derive_stretch
 from spark_sink.executors import Executors, TasksFailedError
-from spark_sink.facts_loader import AffectedHours, FactsLoader, Stretch, stretch
+from spark_sink.facts_loader import AffectedHours, Stretch, stretch
 from spark_sink.refresh_schedule import Chunk, RefreshSchedule
 from spark_sink.serving import day_sums, derived, dirty_hours, retention, staging, standing
 from spark_sink.serving import facts as stored
@@ -207,12 +208,9 @@ class Refresh:
                 )
         if done == len(chunks):
             return
-        with self._lock:
-            loader = FactsLoader(self._database, self._clocks)
-        for each in stretches(done):
-            with self._lock:
-                facts = loader.load(each)
-            yield derive(facts)
+        with closing(self._database.beside()) as reader:  # so that batches are merged meanwhile
+            for each in stretches(done):
+                yield derive_stretch(reader, self._clocks, each)
 
     def _log(self, begin_us: int, chunk: Chunk, sights: int) -> None:
         now_us = self._wall_us()

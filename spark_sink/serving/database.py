@@ -114,6 +114,10 @@ class Database(Reader):
         self.insert(f"new_{table}", rows)
 
     @abstractmethod
+    def beside(self) -> Reader:
+        """Open a connection of its own to the same database, which reads while this one writes. Raises SinkError."""
+
+    @abstractmethod
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
 

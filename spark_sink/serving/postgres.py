@@ -90,6 +90,10 @@ class PostgresDatabase(PostgresReader, Database):
 
     _dialect = ddl.POSTGRES
 
+    def beside(self) -> PostgresReader:
+        """Open a session of its own in the same schema, which reads while this one writes. Raises SinkError."""
+        return open_for_reading(self._address)
+
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
         rows = _storable(

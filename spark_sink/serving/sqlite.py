@@ -49,6 +49,10 @@ class SqliteDatabase(SqliteReader, Database):
     _begin = "BEGIN IMMEDIATE"
     _dialect = ddl.SQLITE
 
+    def beside(self) -> SqliteReader:
+        """Open a connection of its own to the same file, which reads while this one writes. Raises SinkError."""
+        return open_for_reading(self._path)
+
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
         marks = ", ".join("?" for _ in rows.column_names)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from spark_sink import limits
-from spark_sink.derive.facts import HOUR_US
+from spark_sink.derive.facts import HOUR_US, Facts
+from spark_sink.facts_loader import FactsLoader, Stretch
 from spark_sink.refresh import Refresh
 from spark_sink.serving import day_sums, dirty_hours
 from spark_sink.serving.connect import open_for_writing
@@ -47,6 +48,29 @@ def test_a_pass_does_what_is_to_be_done_and_then_nothing(stream: Stream) -> None
     before = stream.database.changes()
     assert not stream.refresh.run_pass()
     assert stream.database.changes() == before
+
+
+def test_batches_can_be_merged_while_facts_are_loaded_and_derived(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = threading.Lock()
+    loaded: list[Stretch] = []
+    load = FactsLoader.load
+
+    def look(loader: FactsLoader, stretch: Stretch) -> Facts:
+        assert not lock.locked()
+        with lock, stream.database.transaction():  # as a merge does
+            dirty_hours.mark(stream.database, newest_log(stream), len(loaded))
+        loaded.append(stretch)
+        return load(loader, stretch)
+
+    monkeypatch.setattr(FactsLoader, "load", look)
+    Refresh(stream.database, lock, lambda: stream.number).run_pass()
+    assert loaded
+    assert count(stream, "dirty") == 1, "what was marked meanwhile is still to be done"
+    monkeypatch.undo()
+    stream.refresh.run_to_end()
+    assert count(stream, "dirty") == 0
 
 
 def test_another_refresh_goes_on_where_one_was_stopped(
