@@ -125,7 +125,11 @@ class AnswerService:
             self._kept_size -= _size(gone)
 
     async def run(self) -> None:
-        """Check for changes once a tick while a page listens, until closed."""
+        """Check for changes once a tick while a page listens, until closed.
+
+        An answer to nobody comes first: it loads libraries, which takes half a second, before anybody waits for it.
+        """
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, _NEWS)
         await self._streams.run()
 
     async def _look_for_news(self) -> None:
