@@ -25,7 +25,7 @@ BATCH_SIZE: Final = 128 * 2**20
 SHARE_MIN: Final = 2**20
 """Bytes of one log read at a time when many are behind: forty segments of an hour, so that few have to be cut."""
 OFFSET_VERSION: Final = 2
-"""Version of the stream's offset, as the checkpoint keeps it. 1 read each log once from its beginning to its end."""
+"""Version of the stream's offset, as the database keeps it. 1 read each log once from its beginning to its end."""
 OFFSET_MAX: Final = 10**12
 """Offsets of records are smaller: the names of segments have twelve digits for them."""
 OFFSET_JUMP_MAX: Final = 2**20

@@ -1,4 +1,4 @@
-"""Records of one task to rows of the fact tables: what Spark's tasks run, so that only little has to travel."""
+"""Records of one task to rows of the fact tables: what tasks run, so that only little has to travel."""
 
 from collections.abc import Callable, Iterator
 from typing import Final

@@ -148,7 +148,7 @@ class MicroBatch:
     """
 
     query: str
-    """Spark's id of the query, kept in its checkpoint."""
+    """Name of the stream; for a bronze Spark's id of the query, kept in its checkpoint."""
     batch_id: int
     """Counts the query's batches from 0."""
     parts: Mapping[str, pa.Table]
@@ -165,7 +165,7 @@ class MicroBatch:
     now_us: int
     """Time of the merge, by this machine's clock."""
     read_us: int
-    """Spark's time for the batch."""
+    """Time of the tasks for the batch."""
     bytes: int
     """Size of what was read."""
     behind_bytes: int

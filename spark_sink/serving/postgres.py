@@ -183,7 +183,7 @@ def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
     connection.execute("RESET lock_timeout")
     for setting in ("idle", "interval"):  # a job that is gone must not hold its lock for long
         connection.execute(f"SET tcp_keepalives_{setting} = 30")
-    connection.execute("SET synchronous_commit = on")  # Spark's checkpoint must not be ahead of us
+    connection.execute("SET synchronous_commit = on")  # the checkpoint of a bronze must not be ahead of us
 
 
 def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_new: bool) -> None:

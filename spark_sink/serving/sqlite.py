@@ -118,7 +118,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     """Set up the connection and the tables, in one transaction, so that a crash leaves either all tables or none."""
     for setting in (
         "journal_mode = WAL",
-        "synchronous = FULL",  # Spark's checkpoint must not be ahead of us
+        "synchronous = FULL",  # the checkpoint of a bronze must not be ahead of us
         "temp_store = MEMORY",
         "cache_size = -65536",  # KiB: the leaves of the largest tables that a batch touches, on a Pi of 1 GiB
         "wal_autocheckpoint = 4000",  # a busy page is then written to the file once in many batches
