@@ -4,6 +4,7 @@ An engine plans batches and runs their tasks (`spark_stream`, `local_stream`); a
 """
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -132,6 +133,7 @@ class RefreshThread(threading.Thread):
 
     def run(self) -> None:
         """Run passes, with rests between that leave most of the time to reading."""
+        sys.setswitchinterval(limits.THREAD_SWITCH_S)
         try:
             rest_s = 0.0
             while not self._stopped.wait(rest_s):

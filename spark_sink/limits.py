@@ -143,6 +143,9 @@ HOURS_BEFORE_US: Final = 2 * 60_000_000
 """Time before a record in which it may change derived figures: a packet and its sending are closer than this."""
 HOURS_AFTER_US: Final = 62 * 60_000_000
 """Time after it: an hour and a minute in which a sending or a contact counts, and a margin."""
+THREAD_SWITCH_S: Final = 0.000_5
+"""Time after which Python lets another thread run. By default it is ten times as long, and the thread that reads, which
+looks at a file of each node, waits for it at each of them while the refresh computes."""
 DAY_REST_US: Final = 10 * 60_000_000
 """Time after which a day whose hours were not derived again is summed up: a second's work in a mesh of 1,000 nodes."""
 REFRESH_SHARE: Final = 0.25
