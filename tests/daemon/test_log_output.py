@@ -56,7 +56,8 @@ def test_a_log_that_nobody_reads_blocks_nobody_and_counts_what_it_drops(pipe: tu
     assert output.flush(PATIENCE_S)
     os.close(pipe[1])
     reader.join(PATIENCE_S)
-    assert dropped == [len(written) - len(read) + 1]
+    # In one report or more: how far the writer came before the pipe was full is chance.
+    assert sum(dropped) == len(written) - len(read) + 1
     assert read == [*written[: len(read) - 1], "last"]
 
 
