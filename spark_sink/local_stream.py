@@ -91,8 +91,8 @@ class LocalReading:
 
     def watch(self) -> bool:
         """Read until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
-        self._tell("Reading everything that is there." if self._once else "Reading. Stop with Ctrl-C.")
         progress = runner.ProgressReport(self._settings, self._tell)
+        progress.begin(once=self._once)
         with runner.stop_signals() as stopped:
             runner.with_restarts(lambda: self._attempt(progress, stopped), progress, self._tell)
         if stopped:
@@ -116,7 +116,7 @@ class LocalReading:
         stream, place = self._job.begin()
         query, numbers = uuid4().hex, count()
         planner = Planner(self._files)
-        sides = ReadDiagnostics(Planner(open_files(self._settings.logs, self._settings.endpoint)))
+        sides = ReadDiagnostics(Planner(self._files))
         planner.refresh()
         ahead: _Batch | None = None
         while not stopped and not self._ended.is_set():

@@ -163,8 +163,8 @@ class SupervisedQuery:
 
     def watch(self) -> bool:
         """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
-        self._tell("Reading everything that is there." if self._once else "Reading. Stop with Ctrl-C.")
         progress = QueryProgress(self._settings, self._tell, self._has_workers)
+        progress.begin(once=self._once)
         starts = count()
 
         def attempt() -> bool:
@@ -256,6 +256,10 @@ class ProgressReport:
         self._due_s = 0.0
         self.any = False
         """True once a batch was counted."""
+
+    def begin(self, *, once: bool) -> None:
+        """Report that reading begins, of everything that is there (*once*), or on and on."""
+        self.tell("Reading everything that is there." if once else "Reading. Stop with Ctrl-C.")
 
     def counted(self, place: StreamOffset) -> None:
         """Note that a batch was counted, and report it unless there was a report just before."""

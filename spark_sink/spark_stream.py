@@ -26,6 +26,7 @@ from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offse
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
 class SparkEngine:
@@ -54,7 +55,6 @@ class SparkEngine:
 @contextmanager
 def started(settings: Settings, tell: Callable[[str], None]) -> Iterator[SparkEngine]:
     """Start Spark, and stop it at the end. Raises UnavailableError."""
-    session.require_java()
     tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
     spark = session.make_session(
         master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
@@ -64,6 +64,12 @@ def started(settings: Settings, tell: Callable[[str], None]) -> Iterator[SparkEn
     finally:
         with runner.without_java():
             spark.stop()
+
+
+def _start(writer: "DataStreamWriter", *, once: bool, look_every_s: int) -> "StreamingQuery":
+    """Start a stream: for everything that is there (*once*), or with a look at what is new every so often."""
+    when = {"availableNow": True} if once else {"processingTime": f"{look_every_s} seconds"}
+    return writer.trigger(**when).start()
 
 
 class LogStream:
@@ -88,9 +94,7 @@ class LogStream:
             .writeStream.foreachBatch(partial(self._add, number, self._places))
             .option("checkpointLocation", self._places.location)
         )
-        return (
-            writer.trigger(availableNow=True) if once else writer.trigger(processingTime="0 seconds")
-        ).start()
+        return _start(writer, once=once, look_every_s=0)
 
     def _add(self, number: int, places: StreamPlaces, rows: "DataFrame", batch_id: int) -> None:
         begin_ns = time.perf_counter_ns()
@@ -139,11 +143,7 @@ class BronzeStream:
             .writeStream.foreachBatch(partial(self._add, number))
             .option("checkpointLocation", self._settings.checkpoint)
         )
-        return (
-            writer.trigger(availableNow=True)
-            if once
-            else writer.trigger(processingTime=f"{limits.BRONZE_LOOK_S} seconds")
-        ).start()
+        return _start(writer, once=once, look_every_s=limits.BRONZE_LOOK_S)
 
     def _add(self, number: int, rows: "DataFrame", batch_id: int) -> None:
         """Count the records that the files of a batch name. Raises DamagedDataError, OSError."""

@@ -12,7 +12,7 @@ from spark_sink.serving.day_sums import DAY_US
 _DAYS: Final = {"links": "link_days", "uses": "use_days", "transmitted": "air_days", "delays": "delay_days"}
 """By table, that of its sums over days."""
 _WITHIN: Final = {
-    "transmitted": "slot_us >= {0} AND slot_us < {1} AND hour_us > {0} - 3600000000 AND hour_us < {1}"
+    "transmitted": f"slot_us >= {{0}} AND slot_us < {{1}} AND hour_us > {{0}} - {limits.HOUR_US} AND hour_us < {{1}}"
 }
 """By table, the condition that a row is within a range of time, if not by its hour alone."""
 

@@ -155,6 +155,8 @@ JOB: Final = (
 )
 """Progress and speed of the job. Times are by the clock of the machine that runs it."""
 
+_LINK: Final = "heard:int sent:int rssi_sum:int rssi_n:int snr_sum:real snr_n:int first_us:int last_us:int"
+"""Columns of what a node heard of another one."""
 DERIVED: Final = (
     _table(
         "clocks",
@@ -162,11 +164,7 @@ DERIVED: Final = (
         "from_mono_us:int base_us:int mesh:int at_us:int offset_us:int drift_ppm:real offset_error_us:real "
         "drift_error_ppm:real covariance_us_ppm:real matches:int",
     ),
-    _table(
-        "links",
-        "hour_us:int sender:int receiver:int",
-        "heard:int sent:int rssi_sum:int rssi_n:int snr_sum:real snr_n:int first_us:int last_us:int",
-    ),
+    _table("links", "hour_us:int sender:int receiver:int", _LINK),
     _table(
         "transmitted",
         "node_no:int slot_us:int face:text",
@@ -196,12 +194,7 @@ corrected clocks of nodes."""
 
 DAY_SUMS: Final = (
     _table("days", "day_us:int", "summed:int"),
-    _table(
-        "link_days",
-        "day_us:int sender:int receiver:int",
-        "heard:int sent:int rssi_sum:int rssi_n:int snr_sum:real snr_n:int first_us:int last_us:int",
-        "receiver",
-    ),
+    _table("link_days", "day_us:int sender:int receiver:int", _LINK, "receiver"),
     _table("use_days", "day_us:int node_no:int face:text packet:text use:text", "packets:int airtime_us:int"),
     _table("air_days", "day_us:int node_no:int face:text", "packets:int airtime_us:int slots:bytes"),
     _table("delay_days", "day_us:int scope:text a:int b:int", "n:int buckets:bytes"),

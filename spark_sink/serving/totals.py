@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.limits import SUM_MAX
 from spark_sink.serving.tables import TABLES
 
@@ -27,12 +28,13 @@ class _Total:
 
 _HOUR_MAX: Final = SUM_MAX // 32
 """More than this counts as this: only hostile records have such numbers, and a day's sum must not overflow."""
+_DAY: Final = f"hour_us - hour_us % {24 * HOUR_US}"
 _COUNT_DAYS: Final = (
     "INSERT INTO count_days (node_no, day_us, kind, detail, records, total) "  # noqa: S608 - numbers of ours
-    "SELECT node_no, hour_us - hour_us % 86400000000, kind, detail, "
+    f"SELECT node_no, {_DAY}, kind, detail, "
     f"sum(CASE WHEN records > {_HOUR_MAX} THEN {_HOUR_MAX} ELSE records END), "
     f"sum(CASE WHEN total > {_HOUR_MAX} THEN {_HOUR_MAX} ELSE total END) FROM {{source}} "
-    "WHERE true GROUP BY node_no, hour_us - hour_us % 86400000000, kind, detail"
+    f"WHERE true GROUP BY node_no, {_DAY}, kind, detail"
 )
 _FEED_STEPS: Final = (
     "INSERT INTO feed_steps (feed_no, hour_us, seq) "
@@ -43,7 +45,7 @@ _DELAY_HOURS: Final = (
     "SELECT hour_us, scope, bucket, sum(n) FROM delays GROUP BY hour_us, scope, bucket"
 )
 _DAYS: Final = (
-    "INSERT INTO days (day_us, summed) SELECT DISTINCT hour_us - hour_us % 86400000000, 0 FROM (SELECT hour_us FROM "
+    f"INSERT INTO days (day_us, summed) SELECT DISTINCT {_DAY}, 0 FROM (SELECT hour_us FROM "  # noqa: S608 - as above
     "links UNION SELECT hour_us FROM transmitted UNION SELECT hour_us FROM uses UNION SELECT hour_us FROM delays) AS h"
 )
 _TOTALS: Final = {

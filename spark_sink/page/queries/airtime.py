@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -101,15 +103,11 @@ def slots_of(
                 packets[number, face] += count
     for low_us, high_us in span.rest:
         rows = common.transmitted(scope, nodes, low_us, high_us)
-        columns = [np.array(column, np.int64) for column in zip(*(row[2:] for row in rows), strict=True)]
-        places = [row[:2] for row in rows]
-        ends = [*(index for index in range(1, len(rows)) if places[index] != places[index - 1]), len(rows)]
-        first = 0
-        for end in ends if rows else ():
-            times[places[first]].append(columns[0][first:end])
-            airtime[places[first]].append(columns[1][first:end])
-            packets[places[first]] += int(columns[2][first:end].sum())
-            first = end
+        for place, some_rows in groupby(rows, itemgetter(0, 1)):
+            slot_us, airtime_us, counts = np.array([row[2:] for row in some_rows], np.int64).T
+            times[place].append(slot_us)
+            airtime[place].append(airtime_us)
+            packets[place] += int(counts.sum())
     return {place: _in_order(times[place], airtime[place]) for place in sorted(times)}, packets
 
 
