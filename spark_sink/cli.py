@@ -11,9 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
+from firmware_bridge.libraries import install_command
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
-from spark_sink.settings import LOCAL, LOCAL_ENGINE, NO_SPARK, SPARK_ENGINE
+from spark_sink.settings import LOCAL, LOCAL_ENGINE, SPARK_ENGINE, no_spark
 
 _USAGE = 64
 """Exit code of a command line that is not valid (sysexits.h)."""
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(
             f"tinyssb-sink: The library {library} is not installed. Nothing was done.\n"
-            f"Install it: pip install 'tinyssb-node[{_EXTRAS[library]}]'",
+            f"Install it: {install_command(_EXTRAS[library])}",
             file=sys.stderr,
         )
         return UnavailableError.exit_code
@@ -307,7 +308,7 @@ def _land(options: argparse.Namespace) -> int:
     try:
         from spark_sink.bronze.land import LandSettings, land
     except ImportError as error:
-        raise UnavailableError(NO_SPARK) from error
+        raise no_spark() from error
 
     return land(LandSettings(**_values(options, LandSettings)), _tell)
 

@@ -20,7 +20,7 @@ from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.database import Database
-from spark_sink.settings import LOCAL_ENGINE, NO_SPARK, Settings, StreamSettings
+from spark_sink.settings import LOCAL_ENGINE, Settings, StreamSettings, no_spark
 from spark_sink.stream_offset import StreamOffset, parse_offset
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _started(settings: Settings, tell: Callable[[str], None]) -> AbstractContext
     try:
         from spark_sink import spark_stream  # noqa: PLC0415 - as above
     except ImportError as error:
-        raise errors.UnavailableError(NO_SPARK) from error
+        raise no_spark() from error
     return spark_stream.started(settings, tell)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from spark_sink.errors import UnavailableError
-from spark_sink.settings import LOCAL, NO_SPARK
+from spark_sink.settings import LOCAL, no_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +54,7 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second, and is an extra
     except ImportError as error:
-        raise UnavailableError(NO_SPARK) from error
+        raise no_spark() from error
     # The tasks' Python must have the packages this one has. Machines of a cluster may say where theirs is.
     submitted = is_submitted()
     local = master == LOCAL and not submitted

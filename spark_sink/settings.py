@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from firmware_bridge.libraries import install_command
 from spark_sink import limits
-from spark_sink.errors import NoLogsFolderError, OptionError
+from spark_sink.errors import NoLogsFolderError, OptionError, UnavailableError
 from spark_sink.serving.address import is_address
 
 SPARK_ENGINE = "spark"
@@ -17,8 +18,11 @@ LOCAL = "local"
 """Spark in this process."""
 LANDING = "_land"
 """Folder of a bronze with what belongs to landing (docs/formats/bronze.md)."""
-NO_SPARK = "Spark is not installed. Install it with: pip install 'tinyssb-node[spark]'"
-"""Message to users without the extra ``spark``."""
+
+
+def no_spark() -> UnavailableError:
+    """Return the error of users without the extra ``spark``."""
+    return UnavailableError(f"Spark is not installed. Install it with: {install_command('spark')}")
 
 
 class StreamSettings(Protocol):

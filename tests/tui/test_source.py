@@ -116,7 +116,7 @@ def test_without_the_library_it_is_said_how_to_get_it(
     monkeypatch.setitem(sys.modules, "textual.app", None)
     ended = tinyssb(tmp_path, "tui")
     assert ended.returncode == ExitCode.UNAVAILABLE
-    assert b"pip install 'tinyssb-node[tui]'" in ended.stderr
+    assert b"pip install 'textual" in ended.stderr
 
 
 def until(condition: Callable[[], bool]) -> None:

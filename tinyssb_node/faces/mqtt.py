@@ -13,6 +13,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node import limits as node_limits
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.backoff import Backoff
@@ -302,7 +303,7 @@ class MqttEndpoint:
             raise FaceOpenError(
                 self.spec,
                 "the library for MQTT is not installed",
-                "Type: pip install 'tinyssb-node[mqtt]'",
+                f"Type: {install_command('mqtt')}",
             ) from error
         libraries = sink.libraries()
         self._networks = [_Network(library, self.broker_spec.face_name) for library in libraries]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.faces.serial_spec import USB
 
 PLUG_IN: Final = "Plug the radio in: it is then found by itself."
@@ -112,7 +113,7 @@ async def open_port(path: str, speed: int) -> tuple[StreamReader, StreamWriter] 
         import serialx  # noqa: PLC0415 - an optional extra
     except ModuleNotFoundError:
         return PortProblem(
-            "the library for serial ports is not installed", "Type: pip install 'tinyssb-node[serial]'"
+            "the library for serial ports is not installed", f"Type: {install_command('serial')}"
         )
     try:
         return await serialx.open_serial_connection(path, baudrate=speed, exclusive=True)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.errors import ExitCode, ProblemError
 
 _WIDTH = 30
@@ -34,7 +35,7 @@ def draw(path: Path, plot: Callable[[], None]) -> None:
     try:
         plot()
     except ModuleNotFoundError as error:
-        reason = f"{error.name} is not installed (pip install 'tinyssb-node[plot]')"
+        reason = f"{error.name} is not installed ({install_command('plot')})"
         raise ProblemError(
             f"{path} was not drawn: {reason}.",
             "The report is complete without it.",

@@ -8,6 +8,7 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import NetworkName
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     if find_spec("aiomqtt") is None:
         raise ProblemError(
             "Shipping the event log needs aiomqtt, which is not installed.",
-            "Install it where this program is: pip install 'tinyssb-node[mqtt]'",
+            f"Install it with: {install_command('mqtt')}",
             exit_code=ExitCode.UNAVAILABLE,
         )
     import asyncio

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_network
 
@@ -31,7 +32,7 @@ def tui(arguments: argparse.Namespace) -> int:
             raise
         raise ProblemError(
             "The terminal screen needs the library Textual, which is not installed.",
-            "Install it with: pip install 'tinyssb-node[tui]'\nAll other commands, such as `tinyssb chat`, "
+            f"Install it with: {install_command('tui')}\nAll other commands, such as `tinyssb chat`, "
             "work without it.",
             exit_code=ExitCode.UNAVAILABLE,
         ) from error

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.options import CommandParsers, add_network
 
@@ -114,7 +115,7 @@ def print_address(address: tuple[str, int], token: str, *, show_token: bool = Tr
         print("It needs a token. To see a link with the token, and its QR code: tinyssb web --link")
     elif not is_local(address[0]):
         drawn = qr_code(link(addresses[0], token))
-        print(drawn or "For a QR code of the link: pip install 'tinyssb-node[web]'")
+        print(drawn or f"For a QR code of the link: {install_command('web')}")
 
 
 def _require_libraries() -> None:
@@ -126,6 +127,6 @@ def _require_libraries() -> None:
         if find_spec(library) is None:
             raise PageStartError(
                 f"The web page needs the library {library}, which is not installed. Nothing was served.",
-                "Install it with: pip install 'tinyssb-node[web]'",
+                f"Install it with: {install_command('web')}",
                 exit_code=ExitCode.UNAVAILABLE,
             )

@@ -7,6 +7,7 @@ import pytest
 from firmware_bridge.ble.errors import BluetoothError
 from firmware_bridge.ble.link import BluetoothStack
 from firmware_bridge.ble.stacks import BluezStack, BumbleStack
+from firmware_bridge.libraries import install_command
 
 BACK_ENDS = (
     "bluez_peripheral",
@@ -43,4 +44,4 @@ def test_what_is_missing_is_said_as_the_line_to_type(
         assert caught.value.what in {
             f"the Python package '{package}' is not installed" for package in missing
         }
-        assert caught.value.remedy == f"Type: pip install 'tinyssb-node[{extra}]'"
+        assert caught.value.remedy == f"Type: {install_command(extra)}"

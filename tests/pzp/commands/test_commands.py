@@ -223,7 +223,7 @@ def test_without_its_libraries_it_says_what_to_install(home: Path, monkeypatch: 
     )
     for words in ([], ["verify", "-"], ["gateway"]):
         told = types(home, *words, code=ExitCode.UNAVAILABLE)
-        assert "pip install 'tinyssb-node[pzp]'" in told
+        assert "pip install 'blake3" in told
 
 
 def test_sending_needs_the_daemon(home: Path) -> None:

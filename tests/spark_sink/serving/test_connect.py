@@ -198,7 +198,7 @@ def test_a_server_that_does_not_answer_is_named_without_the_password(server: Pos
 def test_without_the_driver_the_line_to_type_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spark_sink.serving.postgres", None)
     monkeypatch.delattr("spark_sink.serving.postgres", raising=False)
-    with pytest.raises(errors.UnavailableError, match="pip install 'tinyssb-node\\[postgres\\]'"):
+    with pytest.raises(errors.UnavailableError, match=r"pip install 'psycopg\[binary\]>=3.2'"):
         open_for_reading("postgresql://localhost/mesh")
 
 

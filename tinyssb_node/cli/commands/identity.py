@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.identities import (
@@ -267,7 +268,7 @@ def backup(arguments: argparse.Namespace) -> int:
         code = qr_code(" ".join(words).upper())
         print("" if code is None else f"\n{code}")
         if code is None:
-            print("For a QR code as well: pip install 'tinyssb-node[qr]'", file=sys.stderr)
+            print(f"For a QR code as well: {install_command('qr')}", file=sys.stderr)
     print(
         "\nWrite the words on paper, in this order, with the feed and the dialect. Anyone who has them can write this\n"
         "feed, and read messages encrypted for it. To restore it, on one node only:\n"

@@ -12,6 +12,7 @@ from contextlib import closing
 from secrets import token_bytes
 from typing import Final
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.contacts import read_contacts
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
@@ -275,4 +276,4 @@ def _print_done(
         drawn = qr_code(command)
         print("" if drawn is None else f"\n{drawn}")
         if drawn is None:
-            print("For a QR code as well: pip install 'tinyssb-node[qr]'", file=sys.stderr)
+            print(f"For a QR code as well: {install_command('qr')}", file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_bridge.boards import BoardError, BoardProfile, board_names, load_board
+from firmware_bridge.libraries import install_command
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import print_json, table
@@ -147,8 +148,8 @@ def firmware(arguments: argparse.Namespace) -> int:
     print(f"Wrote the firmware for {arguments.controller} to {folder}.")
     if not compiled:
         print(
-            "It is not compiled, and needs more of the board's memory. To compile it: pip install "
-            "'tinyssb-node[firmware]'"
+            "It is not compiled, and needs more of the board's memory. To compile it, install the "
+            f"compiler, and repeat this: {install_command('firmware')}"
         )
     print("With MicroPython on the board, copy it there and start it:")
     print(f"  mpremote cp -r {folder / 'firmware_bridge'} {folder / 'main.py'} :")

@@ -2,6 +2,7 @@
 
 import argparse
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers
 
@@ -21,7 +22,7 @@ def completion(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise ProblemError(
             "Shell completion needs the library shtab.",
-            "Install it with: pip install 'tinyssb-node[completion]'",
+            f"Install it with: {install_command('completion')}",
             exit_code=ExitCode.UNAVAILABLE,
         ) from error
     print(shtab.complete(build_parser(), arguments.shell))

@@ -202,7 +202,7 @@ def _beside_us(tool: str) -> Path:
     if not os.access(path, os.X_OK):
         raise ProblemError(
             f"{tool} is not installed.",
-            "Install it: pip install 'tinyssb-node[spark,dashboard]'",
+            "In the copy of the source, `make demo` installs it.",
             exit_code=ExitCode.SOFTWARE,
         )
     return path

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
@@ -45,7 +46,7 @@ def require_libraries() -> None:
         if find_spec(library) is None:
             raise ProblemError(
                 f"PZP needs the library {library}, which is not installed. Nothing was done.",
-                "Install it with: pip install 'tinyssb-node[pzp]'",
+                f"Install it with: {install_command('pzp')}",
                 exit_code=ExitCode.UNAVAILABLE,
             )
 
