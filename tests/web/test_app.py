@@ -1,6 +1,7 @@
 """The page's server, asked over real sockets."""
 
 import dataclasses
+import gzip
 import json
 import re
 import threading
@@ -379,6 +380,15 @@ def test_the_document_names_nothing_that_is_not_served_from_here(quiet: str) -> 
         assert ask(quiet, name, headers={"if-none-match": answer.headers["etag"]}).status == 304
     scripts = "".join(path.read_text("utf-8") for path in STATIC.glob("*.js"))
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://", scripts)
+
+
+def test_files_of_the_page_are_sent_compressed_to_who_reads_that(quiet: str) -> None:
+    plain = ask(quiet, "/static/app.js")
+    packed = ask(quiet, "/static/app.js", headers={"accept-encoding": "br, gzip"})
+    assert "content-encoding" not in plain.headers
+    assert (packed.headers["content-encoding"], packed.headers["vary"]) == ("gzip", "accept-encoding")
+    assert gzip.decompress(packed.body) == plain.body
+    assert len(packed.body) < len(plain.body) / 2
 
 
 def test_the_numbers_of_the_scripts_are_those_of_the_server() -> None:

@@ -9,9 +9,9 @@ EACH_MAX: Final = 12
 """Connections from one address at a time, a quarter of all: browsers open six, and a phone may have two of them."""
 WAITING_MAX: Final = 32
 """Connections that have sent no whole request: a browser holds six between requests, and opens them in milliseconds."""
-REQUEST_S: Final = 10.0
-"""Seconds that a request may take to come, counted from when the connection was there or the last answer gone: a phone
-at the edge of the Wi-Fi needs one."""
+REQUEST_S: Final = 30.0
+"""Seconds that a request may take to come, counted from when the connection was there or the last answer gone: on a
+link that loses 30 % of the packets with 2 s of round trip, 10 s cut off requests, and with them the page."""
 LISTENERS_MAX: Final = 16
 """Pages that listen at a time; further ones are told so, and ask again."""
 TARGET_MAX: Final = 512

@@ -1,6 +1,7 @@
 // Requests to the page's server.
 
-const PATIENCE_MS = 15_000; // the server itself waits 10 s for the node
+const PATIENCE_MS = 40_000; // the server itself waits 10 s for the node; on a link that loses 30 % a request may need 20 s more
+const AGAIN_MS = [500, 2_000, 5_000]; // before each further attempt
 
 /** A request that failed. `kind`: lost, token, or the server's error code. */
 export class ApiError extends Error {
@@ -33,15 +34,33 @@ export function post(path, body) {
   return request(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
 }
 
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Requests until there is a response, a few times: what publishes carries an id, `once`, so that it publishes once. */
 async function request(url, options) {
+  for (const wait of [...AGAIN_MS, null]) {
+    const answer = await attempt(url, options);
+    if (answer) return read(answer);
+    if (wait === null || !navigator.onLine) break;
+    await pause(wait);
+  }
+  throw new ApiError("lost", "The page’s server does not answer.", "Check that you are on its Wi-Fi.");
+}
+
+/** Returns the response with its body; null if there is none, or it broke off. */
+async function attempt(url, options) {
   let response;
   let body = null;
   try {
     response = await fetch(url, { ...options, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) });
     body = await response.json();
   } catch {
-    if (!response || response.ok) throw new ApiError("lost", "The page’s server does not answer.", "Check that you are on its Wi-Fi.");
+    if (!response || response.ok) return null;
   }
+  return { response, body };
+}
+
+function read({ response, body }) {
   if (response.ok) return body;
   if (response.status === 401) onTokenNeeded();
   throw new ApiError(response.status === 401 ? "token" : body?.code ?? "failed", body?.message ?? `The page’s server answered ${response.status}.`, body?.hint ?? "");

@@ -159,7 +159,7 @@ export class GroupView {
       "div",
       { class: "sheet" },
       this.title,
-      h("p", {}, h("a", { href: `/c/${group}`, "data-page": true, text: "Messages of this group" })),
+      h("p", {}, h("a", { href: `/c/${group}`, class: "plain", "data-page": true, text: "Messages of this group" })),
       this.about,
       this.decision,
       this.waiting,

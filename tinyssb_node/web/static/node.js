@@ -103,7 +103,7 @@ function room(one) {
 }
 
 function limit(one) {
-  return h("li", { class: "card" }, h("h3", { text: "A limit was reached" }), h("p", { text: `${line(one.what, 200)}. ${line(one.todo, 300)}` }));
+  return h("li", { class: "card" }, h("h2", { text: "A limit was reached" }), h("p", { text: `${line(one.what, 200)}. ${line(one.todo, 300)}` }));
 }
 
 function problem(one) {
