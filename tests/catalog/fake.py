@@ -18,6 +18,7 @@ from tinyssb_node.catalog.rows import (
     MessageKind,
     MessageRow,
     PersonRow,
+    TelemetryRow,
     UnreadMessages,
 )
 from tinyssb_node.content.board import Operation, PlacedOperation, create_step
@@ -95,6 +96,7 @@ class FakeCatalog:
     ) -> None:
         self.all_people = {person.feed: person for person in people}
         self.all_messages = list(messages)
+        self.all_telemetry: list[TelemetryRow] = []
         self.all_boards = list(boards)
         self.all_notes: list[tuple[MessageRow, str]] = []
         """Placed notes with the names of their tangles, once for each tangle."""
@@ -160,6 +162,12 @@ class FakeCatalog:
     def data(self) -> Sequence[DataRow]:
         rows = [row for row in self.all_messages if row.kind is MessageKind.DATA]
         return [DataRow(row.feed, row.committed_us, row.text) for row in rows]
+
+    def telemetry(self) -> Sequence[TelemetryRow]:
+        return self.all_telemetry
+
+    def telemetry_of(self, feed: FeedId, since_us: int) -> Sequence[TelemetryRow]:
+        return [row for row in self.all_telemetry if row.feed == feed and row.committed_us >= since_us]
 
     def message(self, id_: MessageId) -> MessageRow | None:
         return next((row for row in self.all_messages if row.id == id_), None)

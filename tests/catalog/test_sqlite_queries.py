@@ -29,7 +29,9 @@ from tinyssb_node.content.blocklist import BlockStep, serialize_block_step
 from tinyssb_node.content.board import Operation, create_step, fold
 from tinyssb_node.content.contacts import ContactsError, follow_list, set_blocked, set_petname
 from tinyssb_node.content.files import File, serialize_file
+from tinyssb_node.content.minutes import to_seconds
 from tinyssb_node.content.references import message_text
+from tinyssb_node.content.telemetry import PositionRecord, SensorRecord, serialize_telemetry, withdrawal
 from tinyssb_node.feeds.children import ChildOf, EntryType, serialize_child_of
 from tinyssb_node.ids import FeedId, MessageId, blocked_short
 from tinyssb_node.store.port import FeedRecord
@@ -57,6 +59,39 @@ def test_readings_of_a_sensor_are_found(home, catalog):
     catalog.catch_up()
     (row,) = catalog.search("hut roof")
     assert (row.kind, row.text, row.conversation) == (MessageKind.DATA, '["temp", "hut roof", 21.5]', None)
+
+
+def test_of_each_person_the_latest_position_and_the_latest_sensors_are_found(home, catalog, monkeypatch):
+    one, other = Author("walker"), Author("hut")
+    places = [PositionRecord(latitude=at, longitude=at, said_s=to_seconds(7)) for at in range(3)]
+    sensors = [SensorRecord(battery_percent=at) for at in (90, 80)]
+    home.keep([one.write(serialize_telemetry(place), 0) for place in places])
+    home.keep([other.write(serialize_telemetry(record), 0) for record in sensors])
+    home.keep([other.write(serialize_telemetry(withdrawal()), 0)])
+    catalog.catch_up()
+    found = catalog.telemetry()
+    assert [(row.feed, row.record) for row in found] == [
+        (one.feed, places[-1]),
+        (other.feed, withdrawal()),
+        (other.feed, sensors[-1]),
+    ]
+    assert [row.record for row in catalog.telemetry_of(one.feed, 0)] == places
+    latest_us = found[0].committed_us
+    assert [row.record for row in catalog.telemetry_of(one.feed, latest_us)] == places[-1:]
+    monkeypatch.setattr(limits, "CATALOG_TELEMETRY_MAX", 1)
+    assert [row.feed for row in catalog.telemetry()] == [other.feed, other.feed]
+    set_blocked(home.folder, other.feed, blocked=True)
+    assert [row.feed for row in catalog.telemetry()] == [one.feed]
+
+
+def test_telemetry_is_no_text_to_search_and_in_no_conversation(home, catalog):
+    hut = Author("hut")
+    home.keep([hut.write(serialize_telemetry(SensorRecord(battery_percent=90, status="iced up")), 0)])
+    catalog.catch_up()
+    assert catalog.search("iced") == []
+    (row,) = catalog.find(f"{hut.feed.hex()}.1")
+    text = '{"battery_percent": 90, "status": "iced up"}'
+    assert (row.kind, row.conversation, row.text) == (MessageKind.TLM, None, text)
 
 
 def test_public_data_is_given_the_latest_of_each_author(home, catalog, monkeypatch):

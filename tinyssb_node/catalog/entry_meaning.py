@@ -18,6 +18,7 @@ from tinyssb_node.content.pair_box import open_text
 from tinyssb_node.content.private import SealKey, unsealed_message
 from tinyssb_node.content.short_text import ShortText
 from tinyssb_node.content.tangle import TangleData
+from tinyssb_node.content.telemetry import PositionRecord, parse_telemetry, record_fields
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FeedId, MessageId
 
@@ -85,7 +86,7 @@ class Meaning:
     alias: str | None = None
     """The name that its author gives themselves from here on; empty: none any more."""
     step: bytes | None = None
-    """Its content, if it is an operation on a board or a change of a blocklist."""
+    """Its content, if it is an operation on a board, a change of a blocklist, or telemetry."""
 
 
 def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: SealKey | None) -> Meaning:
@@ -98,6 +99,7 @@ def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: 
             _file(content)
             or _note(content, id_)
             or _blocks(content)
+            or _telemetry(content)
             or _of(message, content, id_, author, None)
         )
     if isinstance(message, chat.SealedMessage) and key is not None:
@@ -208,6 +210,17 @@ def _blocks(content: bytes) -> Meaning | None:
     about: bipf.Value = {"added": [*step.added], "removed": [*step.removed]}
     text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
     return Meaning(kind=MessageKind.BLK, text=text, cut=cut, step=content)
+
+
+def _telemetry(content: bytes) -> Meaning | None:
+    """Return the meaning of a position, or of values of sensors. It is in no conversation."""
+    record = parse_telemetry(content)
+    if record is None:
+        return None
+    kind = MessageKind.POS if isinstance(record, PositionRecord) else MessageKind.TLM
+    text, cut = describe_value(dict(record_fields(record).items()), limits.CATALOG_TEXT_MAX)
+    said_us = None if record.said_s is None else record.said_s * 1_000_000
+    return Meaning(kind=kind, text=text, cut=cut, said_us=said_us, step=content)
 
 
 def _acknowledgement(content: bytes) -> Meaning:

@@ -18,3 +18,7 @@ CATALOG_DATA_EACH: Final = 200
 """Entries with data that are read of each author: as many points as a chart has room for."""
 CATALOG_DATA_MAX: Final = 4_000
 """Entries with data that are read in all."""
+CATALOG_TELEMETRY_MAX: Final = 1_000
+"""People of whom the latest position is read: more than a set has feeds."""
+CATALOG_TELEMETRY_EACH: Final = 200
+"""Records of one feed that are read of each kind: twice as many as a node sends a day by itself."""

@@ -10,6 +10,7 @@ from tinyssb_node.catalog.rows import (
     DataRow,
     MessageRow,
     PersonRow,
+    TelemetryRow,
     UnreadMessages,
 )
 from tinyssb_node.ids import FeedId, MessageId
@@ -73,6 +74,16 @@ class CatalogQueries(ConversationQueries, Protocol):
     def data(self) -> Sequence[DataRow]:
         """Return the latest public entries with short data, in order of arrival: of each author at most
         `limits.CATALOG_DATA_EACH`, of all `limits.CATALOG_DATA_MAX`."""
+        ...
+
+    def telemetry(self) -> Sequence[TelemetryRow]:
+        """Return of each person the latest position, and the latest values of sensors, whether valid or not: at most
+        `limits.CATALOG_TELEMETRY_MAX` of each kind, the latest to arrive."""
+        ...
+
+    def telemetry_of(self, feed: FeedId, since_us: int) -> Sequence[TelemetryRow]:
+        """Return the records of one feed that arrived since a time of our wall clock, in order; at most the last
+        `limits.CATALOG_TELEMETRY_EACH` of each kind."""
         ...
 
     def message(self, id_: MessageId) -> MessageRow | None:

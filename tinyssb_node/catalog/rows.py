@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from tinyssb_node.content.limits import CLAIM_MIN_US
+from tinyssb_node.content.telemetry import TelemetryRecord
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 PUBLIC: Final = "public"
@@ -36,6 +37,10 @@ class MessageKind(StrEnum):
     """Bytes that `tinyssb attach` announced, with a name."""
     BLK = "BLK"
     """A change of its author's blocklist."""
+    POS = "POS"
+    """Its author's position."""
+    TLM = "TLM"
+    """Values of its author's sensors."""
     HAPPENING = "happening"
     """A change of a private group, described by the program. The catalog has none."""
     DATA = "data"
@@ -44,7 +49,15 @@ class MessageKind(StrEnum):
     """Anything else, and private messages that are not for us."""
 
 
-SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
+SILENT: Final = frozenset(
+    {
+        MessageKind.OPAQUE,
+        MessageKind.ACKNOWLEDGEMENT,
+        MessageKind.BLK,
+        MessageKind.POS,
+        MessageKind.TLM,
+    }
+)
 """Kinds without text to search."""
 
 
@@ -158,6 +171,17 @@ class DataRow:
     """Our wall clock when it was stored, microseconds since 1970."""
     text: str
     """Its content as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryRow:
+    """A public entry with a position, or with values of sensors."""
+
+    feed: FeedId
+    own: bool
+    committed_us: int
+    """Our wall clock when it was stored, microseconds since 1970."""
+    record: TelemetryRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.store.sqlite_file import inspect_schema
 
-CATALOG_VERSION: Final = 7
+CATALOG_VERSION: Final = 8
 """The schema written, and the only one read: another one is rebuilt."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""
@@ -81,6 +81,8 @@ TABLES: Final = (
     "CREATE INDEX messages_arriving ON messages (number) WHERE held < chunks",
     "CREATE INDEX messages_data ON messages (number) WHERE kind = 'data'",
     "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
+    "CREATE INDEX messages_positions ON messages (feed, seq) WHERE kind = 'POS'",
+    "CREATE INDEX messages_sensors ON messages (feed, seq) WHERE kind = 'TLM'",
     """CREATE TABLE further_ties (
         number INTEGER PRIMARY KEY,
         message INTEGER NOT NULL,

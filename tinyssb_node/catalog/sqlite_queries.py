@@ -12,17 +12,20 @@ from tinyssb_node.catalog.errors import CatalogDamagedError
 from tinyssb_node.catalog.people import ContactBook, blocklist
 from tinyssb_node.catalog.rows import (
     PUBLIC,
+    SILENT,
     BoardRow,
     ConversationRow,
     DataRow,
     MessageKind,
     MessageRow,
     PersonRow,
+    TelemetryRow,
     UnreadMessages,
 )
 from tinyssb_node.catalog.tie_numbers import NOTE_PREFIX, by_arrival
 from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.content.short_text import tie_range
+from tinyssb_node.content.telemetry import parse_telemetry
 from tinyssb_node.content.time_order import doubtful, order_key, read_order_key
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
@@ -84,6 +87,15 @@ SELECT people.feed, committed_us, text FROM (
 ) AS data JOIN people ON people.number = data.feed WHERE turn <= ? ORDER BY data.number DESC LIMIT ?
 """
 """Data of 500 characters at most: longer ones are no readings."""
+_LATEST: Final = """
+SELECT people.feed, own, committed_us, content FROM people JOIN messages ON messages.feed = people.number
+    AND seq = (SELECT max(seq) FROM messages AS record WHERE record.feed = people.number AND record.kind = '{kind}')
+WHERE NOT private {shown} ORDER BY messages.number DESC LIMIT ?
+"""
+_RECORDS: Final = """
+SELECT people.feed, own, committed_us, content FROM people JOIN messages ON messages.feed = people.number
+WHERE people.feed = ? AND kind = '{kind}' AND committed_us >= ? ORDER BY seq DESC LIMIT ?
+"""
 _ID: Final = MessageId.SIZE
 _DIGITS: Final = frozenset("0123456789abcdef")
 _EMPTY_PUBLIC: Final = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
@@ -265,6 +277,30 @@ class SqliteCatalogQueries:
         return [DataRow(FeedId(feed), committed_us, text) for feed, committed_us, text in reversed(rows)]
 
     @_query
+    def telemetry(self) -> Sequence[TelemetryRow]:
+        """Return of each person the latest position, and the latest values of sensors."""
+        with self._reading():
+            sql = _LATEST.format(kind="{kind}", shown=self._shown("messages.feed"))
+            return self._telemetry(sql, limits.CATALOG_TELEMETRY_MAX)
+
+    @_query
+    def telemetry_of(self, feed: FeedId, since_us: int) -> Sequence[TelemetryRow]:
+        """Return the records of one feed that arrived since a time, in order."""
+        with self._reading():
+            return self._telemetry(_RECORDS, bytes(feed), since_us, limits.CATALOG_TELEMETRY_EACH)
+
+    def _telemetry(self, sql: str, *values: _Value) -> Sequence[TelemetryRow]:
+        """Return the rows that *sql* finds of either kind, latest last."""
+        return [
+            TelemetryRow(feed=FeedId(feed), own=bool(own), committed_us=committed_us, record=record)
+            for kind in (MessageKind.POS, MessageKind.TLM)
+            for feed, own, committed_us, content in reversed(
+                self._connection.execute(sql.format(kind=kind), values).fetchall()
+            )
+            if (record := parse_telemetry(content)) is not None
+        ]
+
+    @_query
     def message(self, id_: MessageId) -> MessageRow | None:
         """Return one message."""
         with self._reading():
@@ -343,9 +379,7 @@ class SqliteCatalogQueries:
             sql = f"{_SELECT} JOIN {found} AS found ON found.rowid = messages.number WHERE 1 {where} ORDER BY badness, "
             values: list[_Value] = [match, *signs, limit]
         else:
-            silent = (
-                f"kind NOT IN ('{MessageKind.OPAQUE}', '{MessageKind.ACKNOWLEDGEMENT}', '{MessageKind.BLK}')"
-            )
+            silent = f"kind NOT IN ({', '.join(sorted(map(repr, map(str, SILENT))))})"
             sql, values = f"{_SELECT} WHERE {silent} {where} ORDER BY ", [*signs, limit]
         with self._reading():
             return self._select(f"{sql} messages.number DESC LIMIT ?", values)

@@ -81,6 +81,17 @@ BLOCKLIST_MAX: Final = 1_024
 BLOCKLISTS_MAX: Final = 16
 """Most blocklists that the user follows: 16,384 feeds at worst, 2 MB in memory."""
 
+# --- Telemetry (docs/formats/telemetry.md) ----------------------------------------------------------------------------
+
+VALID_MINUTES_USUAL: Final = 1_440
+"""Minutes for which a record is valid that does not say: a day."""
+VALID_MINUTES_MAX: Final = 527_040
+"""Most minutes that one may state: 366 days."""
+RADIUS_M_MAX: Final = 20_040_000
+"""Largest radius around a position: half the circumference of the Earth."""
+TELEMETRY_TEXT_MAX: Final = 40
+"""Most bytes of a text in a record: what fits into a packet with its time."""
+
 # --- Contacts (docs/formats/contacts.md) ------------------------------------------------------------------------------
 
 CONTACTS_MAX: Final = 1_024

@@ -16,6 +16,13 @@ from tinyssb_node.content.files import parse_file, parse_head, serialize_file
 from tinyssb_node.content.note import parse_note
 from tinyssb_node.content.pair_box import open_text
 from tinyssb_node.content.private import SealKey, unseal
+from tinyssb_node.content.telemetry import (
+    PositionRecord,
+    coarsened,
+    fitting,
+    parse_telemetry,
+    serialize_telemetry,
+)
 from tinyssb_node.errors import PeerError, UnencodableMessageError
 from tinyssb_node.feeds.children import ends_feed, parse_child_made, parse_child_of, parse_continued
 from tinyssb_node.feeds.layout import chunks_for, layout_of
@@ -48,6 +55,12 @@ def run(data: bytes) -> None:
     if (blocks := parse_block_step(data)) is not None:
         assert parse_block_step(serialize_block_step(blocks)) == blocks
         fold_blocks([blocks])
+    if (record := parse_telemetry(data)) is not None:
+        if isinstance(record, PositionRecord):
+            assert parse_telemetry(serialize_telemetry(record)) == record
+            serialize_telemetry(coarsened(record, 1_000))
+        else:
+            fitting(record)
     confirmed(data)
     for parse in SHAPES:
         with suppress(PeerError):
@@ -70,5 +83,6 @@ def _entry(content: bytes) -> None:
 def seeds() -> Iterable[bytes]:
     return in_vectors(
         "messages/messages.json", "messages/private.json", "messages/short_texts_v1.json", "acks/acks.json",
-        "content/files_v1.json", "content/tangles_v1.json", "content/blocklist_v1.json", "children/children_v1.json",
+        "content/files_v1.json", "content/tangles_v1.json", "content/blocklist_v1.json", "content/telemetry_v1.json",
+        "children/children_v1.json",
     )  # fmt: skip
