@@ -95,6 +95,21 @@ SUBJECTS: Final = (
         process="the shipper",
         process_command=("ship", "run"),
     ),
+    Subject(
+        folder="telemetry",
+        extra=None,
+        commands={
+            "commands": {
+                "position": "show where people and nodes are; share or withdraw your position",
+                "telemetry": "show batteries and sensors of nodes; share yours",
+            }
+        },
+        table="telemetry",
+        config="config",
+        process="the telemetry sender",
+        process_command=("telemetry", "run"),
+        checks="checkup",
+    ),
 )
 """All there are."""
 

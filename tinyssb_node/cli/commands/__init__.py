@@ -51,6 +51,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     f"{__name__}.search": {"search": "find messages by their words"},
     f"{__name__}.inbox": {"inbox": "list unread messages, or show and announce new ones"},
+    **subjects.commands("telemetry"),
     **subjects.commands("pzp"),
     **subjects.commands("islands"),
     f"{__name__}.receipts": {"receipts": "show which nodes have your entries, proven or inferred"},

@@ -1,0 +1,1 @@
+"""Tests of telemetry: its sources, its pace, its process and its commands."""

@@ -1,0 +1,1 @@
+"""Sources of telemetry: programs and devices of this machine that know where it is, or measure something."""
