@@ -31,7 +31,7 @@ class PoorLink:
     """Share of segments that are lost, handshakes and acknowledgements included."""
     seed: int = 1
     down: bool = False
-    """Nothing gets through, and new connections are refused."""
+    """Connections are cut, and new ones are refused."""
     sent: int = 0
     """Bytes from the server to the browser."""
     connections: int = 0
@@ -98,17 +98,21 @@ async def _serve(
 ) -> None:
     random = Random(link.seed)
     loop = asyncio.get_running_loop()
+    open_: set[asyncio.StreamWriter] = set()
 
     async def connect(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        if link.down:
-            sink.transport.abort()
-            return
-        link.connections += 1
-        # The handshake needs a round trip, and may be lost on both ways.
-        ready_s = loop.time() + link.delay_s(random)[0] + link.delay_s(random)[0]
-        up, down = _Direction(link, random, ready_s), _Direction(link, random, ready_s)
-        far_source, far_sink = await asyncio.open_connection("127.0.0.1", port)
-        with contextlib.suppress(asyncio.CancelledError):  # the link ends
+        with contextlib.suppress(asyncio.CancelledError, ConnectionError), contextlib.ExitStack() as ending:
+            ending.callback(sink.transport.abort)
+            ending.callback(open_.discard, sink)
+            if link.down:
+                return
+            link.connections += 1
+            open_.add(sink)
+            # The handshake needs a round trip, and may be lost on both ways.
+            ready_s = loop.time() + link.delay_s(random)[0] + link.delay_s(random)[0]
+            up, down = _Direction(link, random, ready_s), _Direction(link, random, ready_s)
+            far_source, far_sink = await asyncio.open_connection("127.0.0.1", port)
+            ending.callback(far_sink.transport.abort)
             await asyncio.gather(
                 _pump(link, up, source, far_sink, count=False),
                 _pump(link, down, far_source, sink, count=True),
@@ -117,7 +121,12 @@ async def _serve(
     server = await asyncio.start_server(connect, "127.0.0.1", 0)
     ports.append(server.sockets[0].getsockname()[1])
     ready.set()
-    await end.wait()
+    while not end.is_set():
+        if link.down:
+            for sink in open_:
+                sink.transport.abort()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(end.wait(), 0.02)
     server.close()
 
 
@@ -128,14 +137,15 @@ def over(link: PoorLink, address: str) -> Iterator[str]:
     loop, end = asyncio.new_event_loop(), asyncio.Event()
     port = urlsplit(address).port or 0
 
-    def run() -> None:
-        loop.run_until_complete(_serve(link, port, ready, ports, end))
-        for task in (left := asyncio.all_tasks(loop)):
+    async def run() -> None:
+        await _serve(link, port, ready, ports, end)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
             task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        loop.close()
+        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.sleep(0)  # aborted connections are closed in the next step
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=lambda: (loop.run_until_complete(run()), loop.close()))
     thread.start()
     try:
         ready.wait()

@@ -140,8 +140,12 @@ def test_it_works_over_a_link_that_loses_a_third_with_two_seconds_of_round_trip(
     """A server that gave requests 10 s cut them off here. A page that lost one of its scripts stayed empty."""
     node = with_group(FakeNode(friendly_mesh()))
     link = PoorLink(round_trip_s=2.0, loss=0.3)
-    with serving(node) as near, over(link, near) as address, Visit(browser, address, width=390) as visit:
-        page, failed = visit.page, []
+    with (
+        serving(node, sign_s=5.0) as near,
+        over(link, near) as address,
+        Visit(browser, address, width=390) as visit,
+    ):
+        page, failed = visit.page, list[str]()
         page.set_default_timeout(180_000)
         expect.set_options(timeout=180_000)
         page.goto(address + "/c/public", wait_until="commit", timeout=180_000)

@@ -66,7 +66,13 @@ class Visit:
     """A page opened in a browser, with everything it complained about and asked for; ends with its ``with``."""
 
     def __init__(
-        self, browser: Browser, address: str, *, width: int = DESK_WIDTH, scheme: str = "light"
+        self,
+        browser: Browser,
+        address: str,
+        *,
+        width: int = DESK_WIDTH,
+        scheme: str = "light",
+        worker: bool = False,
     ) -> None:
         self.address = address
         self.context = browser.new_context(
@@ -75,13 +81,18 @@ class Visit:
             reduced_motion="reduce",
             timezone_id="UTC",
             locale="en-GB",
+            service_workers="allow" if worker else "block",
         )
         self.complaints: list[str] = []
         self.places: set[str] = set()
         self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("console", lambda message: self._complain(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.places.add(urlsplit(request.url).netloc))
+
+    def _complain(self, text: str) -> None:
+        if text != "Service Worker registration blocked by Playwright":
+            self.complaints.append(text)
 
     def __enter__(self) -> Self:
         return self

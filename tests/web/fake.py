@@ -57,6 +57,7 @@ from tinyssb_node.screens.group_conversations import GroupConversation, waiting_
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.subject_pages import SubjectPage
 from tinyssb_node.web import server
+from tinyssb_node.web.certificates import PageCertificate
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 FACE: FaceRow = FaceRow(
@@ -498,15 +499,24 @@ def with_group(node: FakeNode, title: str = "Hut crew") -> FakeNode:
 
 
 @contextlib.contextmanager
-def serving(node: Any, *, token: str | None = None, host: str = "127.0.0.1") -> Iterator[str]:
+def serving(
+    node: Any,
+    *,
+    token: str | None = None,
+    host: str = "127.0.0.1",
+    sign_s: float = 0.2,
+    tls: PageCertificate | None = None,
+) -> Iterator[str]:
     """The real server in a thread of its own; gives its address, ends it on leaving."""
     with server.bind(host, 0) as listener:
         port = listener.getsockname()[1]
-        running = server.make_server(node, host=host, port=port, token=token, tick_s=0.02, sign_s=0.2)
+        running = server.make_server(
+            node, host=host, port=port, token=token, tls=tls, tick_s=0.02, sign_s=sign_s
+        )
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{port}"
+            yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
         finally:
             running.should_exit = True
             thread.join(timeout=10)

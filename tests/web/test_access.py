@@ -16,10 +16,10 @@ from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import TOKEN, FakeNode, serving
 from tinyssb_node.web import limits
-from tinyssb_node.web.app import body_of
 from tinyssb_node.web.errors import RequestTooLargeError
 from tinyssb_node.web.page_server import connections
 from tinyssb_node.web.page_server.addresses import allowed_hosts, owner_of
+from tinyssb_node.web.request_fields import body_of
 
 SAYING = {"conversation": "public", "text": "hello", "once": "once-0001"}
 PRIVATE_PATHS = (

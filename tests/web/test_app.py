@@ -4,9 +4,11 @@ import dataclasses
 import gzip
 import json
 import re
+import shutil
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -35,7 +37,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import drafts
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
 from tinyssb_node.screens.subject_pages import SubjectPage
-from tinyssb_node.web import limits
+from tinyssb_node.web import app, limits
 from tinyssb_node.web.app import STATIC
 
 
@@ -371,7 +373,10 @@ def test_a_listening_page_is_told_of_what_came_and_of_a_daemon_that_is_gone() ->
 def test_the_document_names_nothing_that_is_not_served_from_here(quiet: str) -> None:
     document = ask(quiet, "/c/public").body.decode()
     names = re.findall(r'(?:src|href)="(/static/[^"]+)"', document)
-    assert sorted(names) == sorted(
+    manifest = ask(quiet, "/static/manifest.webmanifest")
+    assert manifest.headers["content-type"] == "application/manifest+json"
+    named = {*names, *(icon["src"] for icon in manifest.json["icons"]), "/static/worker.js"}
+    assert sorted(named) == sorted(
         f"/static/{path.name}" for path in STATIC.iterdir() if path.name != "index.html"
     )
     for name in names:
@@ -380,6 +385,21 @@ def test_the_document_names_nothing_that_is_not_served_from_here(quiet: str) -> 
         assert ask(quiet, name, headers={"if-none-match": answer.headers["etag"]}).status == 304
     scripts = "".join(path.read_text("utf-8") for path in STATIC.glob("*.js"))
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://", scripts)
+
+
+def test_the_worker_changes_with_any_file_of_the_page(
+    quiet: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = ask(quiet, "/static/worker.js")
+    assert first.headers["service-worker-allowed"] == "/"
+    assert re.match(rb'const VERSION = "[0-9a-f]{16}";\n', first.body)
+    shutil.copytree(STATIC, tmp_path / "static")
+    monkeypatch.setattr(app, "STATIC", tmp_path / "static")
+    (tmp_path / "static" / "dom.js").write_text("// another one")
+    second = ask(quiet, "/static/worker.js", headers={"if-none-match": first.headers["etag"]})
+    assert second.status == 200
+    assert second.body.partition(b"\n")[0] != first.body.partition(b"\n")[0]
+    assert second.body.partition(b"\n")[2] == first.body.partition(b"\n")[2]
 
 
 def test_files_of_the_page_are_sent_compressed_to_who_reads_that(quiet: str) -> None:
@@ -400,6 +420,8 @@ def test_the_numbers_of_the_scripts_are_those_of_the_server() -> None:
     found = re.search(r"const PATIENCE_MS = ([\d_]+);", api)
     assert found
     assert int(found[1].replace("_", "")) > limits.CALL_S * 1_000
+    outbox = (STATIC / "outbox.js").read_text("utf-8")
+    assert f"of {limits.TEXT_MAX:,} characters" in outbox
     live = (STATIC / "live.js").read_text("utf-8")
     found = re.search(r"const SILENCE_MS = ([\d_]+);", live)
     assert found

@@ -104,6 +104,15 @@ class ControlTable(ConfigTable, frozen=True, kw_only=True):
     """The group whose members may use it; empty: none; None: the usual one, where there is one."""
 
 
+class WebTls(StrEnum):
+    """TLS of the web page."""
+
+    OFF = "off"
+    """Plain HTTP."""
+    SELF = "self"
+    """HTTPS by an authority of the node's own."""
+
+
 class WebTable(ConfigTable, frozen=True, kw_only=True):
     """Table ``[web]``: the web page."""
 
@@ -113,6 +122,8 @@ class WebTable(ConfigTable, frozen=True, kw_only=True):
     """Address and port; by default for this machine alone."""
     token_file: Path = Path("web.token")
     """File of the token, if there is one."""
+    tls: WebTls = WebTls.OFF
+    """TLS of the page."""
 
 
 class SetTable(ConfigTable, frozen=True, kw_only=True):

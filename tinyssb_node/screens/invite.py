@@ -16,21 +16,27 @@ _REQUEST_SIZE = 256
 """Bytes of a `struct ifreq` and some; the address is in bytes 20 to 23."""
 
 
-def page_address(host: str, port: int) -> str:
+def page_address(host: str, port: int, *, tls: bool = False) -> str:
     """The address of the page at *host*, as one types it into a browser."""
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    scheme = "https" if tls else "http"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
 
 
-def page_addresses(host: str, port: int) -> list[str]:
-    """Where the page that listens at *host* can be reached, what others can use first."""
+def page_hosts(host: str) -> list[str]:
+    """Addresses at which a page that listens at *host* can be reached, what others can use first."""
     try:
         everywhere = ip_address(host).is_unspecified
     except ValueError:
         everywhere = False
     if not everywhere:
-        return [page_address(host, port)]
+        return [host]
     found = [str(each) for each in interface_addresses() if not each.is_loopback]
-    return [page_address(each, port) for each in [*found[:_ADDRESSES_MAX], "127.0.0.1"]]
+    return [*found[:_ADDRESSES_MAX], "127.0.0.1"]
+
+
+def page_addresses(host: str, port: int, *, tls: bool = False) -> list[str]:
+    """The same as addresses for a browser."""
+    return [page_address(each, port, tls=tls) for each in page_hosts(host)]
 
 
 def link(address: str, token: str | None) -> str:

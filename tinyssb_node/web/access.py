@@ -12,7 +12,12 @@ from tinyssb_node.web.page_server.access import TokenAuthenticator, is_foreign, 
 OPEN: Final = ("/api/session", "/api/login")
 """Addresses that need no token: the question whether one is needed, and the login. The page itself has no data of the
 node."""
-HEADERS: Final = security_headers(more_policy="; require-trusted-types-for 'script'; trusted-types 'none'")
+HEADERS: Final = security_headers(
+    more_policy=(
+        "; manifest-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types worker"
+    )
+)
+"""The only trusted type is the address of the page's service worker, which is constant."""
 
 
 def refusal(status: int, message: str, hint: str = "", *, code: str = "refused", **headers: str) -> Response:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import gzip
-import json
+import hashlib
 import mimetypes
 import re
 from base64 import b64decode
@@ -23,7 +23,6 @@ from starlette.routing import Route
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.files import File, FileNameError, serialize_file
 from tinyssb_node.content.limits import CIRCLE_MAX, FILE_NAME_MAX, FILE_TYPE_MAX
-from tinyssb_node.content.time_order import read_order_key
 from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
@@ -33,7 +32,6 @@ from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChan
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
-from tinyssb_node.web.errors import RequestTooLargeError
 from tinyssb_node.web.page_server.access import (
     FixedHeaders,
     RequestFilter,
@@ -43,6 +41,7 @@ from tinyssb_node.web.page_server.access import (
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.request_fields import body_of, feed_of, number, order_of, text_of
 from tinyssb_node.web.shapes import PICTURES, Shape
 from tinyssb_node.web.views import OutgoingMessage
 
@@ -63,7 +62,9 @@ _NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
 _GROUP: Final = re.compile(r"[0-9a-f]{40}")
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
-_FILE: Final = re.compile(r"[a-z]+\.[a-z]+")
+_FILE: Final = re.compile(r"[a-z]+(-[0-9]+)?\.[a-z]+")
+_WORKER: Final = "worker.js"
+_KINDS: Final = {".js": "text/javascript", ".webmanifest": "application/manifest+json"}
 _STATUS: Final = {
     "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
     "costly": 409, "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
@@ -71,8 +72,10 @@ _STATUS: Final = {
 """HTTP status by the code of an error; errors that are not here are no fault of the page's."""
 
 
-def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> Starlette:
-    """Create the application, to be bound to *host*."""
+def make_app(
+    service: PageService, *, host: str, gate: TokenAuthenticator, authority: bytes | None = None
+) -> Starlette:
+    """Create the application, to be bound to *host*; *authority*: the certificate (DER) that a phone installs."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -88,6 +91,7 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
     return Starlette(
         routes=[
             *(Route(path, static) for path in (*PAGES, "/static/{name}")),
+            *_authority_routes(authority),
             *_session_routes(gate),
             *_node_routes(service),
             *_group_routes(service),
@@ -102,6 +106,13 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
         exception_handlers={404: not_found, LocalError: message_response},
         lifespan=lifespan,
     )
+
+
+def _authority_routes(authority: bytes | None) -> list[Route]:
+    async def respond(_request: Request) -> Response:
+        return Response(authority, media_type="application/x-x509-ca-cert")
+
+    return [] if authority is None else [Route("/ca.crt", respond)]
 
 
 def _session_routes(gate: TokenAuthenticator) -> list[Route]:
@@ -147,7 +158,7 @@ def _node_routes(service: PageService) -> list[Route]:
             raise BadRequestError(
                 "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
             )
-        before = _order_of(request)
+        before = order_of(request)
         limit = min(number(request, "limit") or limits.ROWS, 200)
         return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
 
@@ -270,24 +281,40 @@ async def static(request: Request) -> Response:
     path = STATIC / name
     if not _FILE.fullmatch(name) or not path.is_file():
         return await not_found(request, None)
-    found = path.stat()
-    tag = f'"{found.st_mtime_ns:x}-{found.st_size:x}"'
+    tag = f'"{_version() if name == _WORKER else _tag_of(path)}"'
     headers = {"etag": tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    if name == _WORKER:
+        headers["service-worker-allowed"] = "/"
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    kind = "text/javascript" if path.suffix == ".js" else mimetypes.types_map.get(path.suffix, "text/plain")
-    if kind.startswith("text/"):
-        kind += "; charset=utf-8"
     packed = "gzip" in request.headers.get("accept-encoding", "") and path.suffix != ".png"
     if packed:
         headers["content-encoding"] = "gzip"
-    return Response(_bytes_of(path, tag, packed), media_type=kind, headers=headers)
+    return Response(_bytes_of(path, tag, packed), media_type=_kind_of(path), headers=headers)
+
+
+def _tag_of(path: Path) -> str:
+    found = path.stat()
+    return f"{found.st_mtime_ns:x}-{found.st_size:x}"
+
+
+def _version() -> str:
+    """Return what changes with any file of the page: the worker keeps all files of one version."""
+    tags = sorted(f"{path.name} {_tag_of(path)}" for path in STATIC.iterdir())
+    return hashlib.sha256("\n".join(tags).encode()).hexdigest()[:16]
+
+
+def _kind_of(path: Path) -> str:
+    kind = _KINDS.get(path.suffix) or mimetypes.types_map.get(path.suffix, "text/plain")
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
 
 
 @lru_cache(maxsize=64)  # more than there are files
 def _bytes_of(path: Path, _tag: str, packed: bool) -> bytes:
     """Return a file of the page. It has no secrets, so its compressed size tells nobody anything (BREACH)."""
     data = path.read_bytes()
+    if path.name == _WORKER:
+        data = f'const VERSION = "{_version()}";\n'.encode() + data
     return gzip.compress(data, mtime=0) if packed else data
 
 
@@ -304,41 +331,12 @@ async def message_response(_request: Request, error: Exception) -> Response:
     return refusal(_STATUS.get(error.code, 503), error.message, error.hint, code=error.code)
 
 
-async def body_of(request: Request) -> dict[str, object]:
-    """Return the JSON object of the request body; bytes are counted as they arrive, whatever length was declared.
-
-    Raises RequestTooLargeError, BadRequestError.
-    """
-    body = bytearray()
-    async for part in request.stream():
-        if len(body) + len(part) > limits.BODY_MAX:
-            raise RequestTooLargeError(
-                f"The request has more than {limits.BODY_MAX} bytes. Nothing was done."
-            )
-        body += part
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise BadRequestError("The request is not JSON.") from error
-    if not isinstance(found, dict):
-        raise BadRequestError("The request is not a JSON object.")
-    return found
-
-
 def _mark_of(body: dict[str, object]) -> tuple[str, int]:
     """Return the conversation and the arrival up to which it was read. Raises BadRequestError."""
     name, placed = text_of(body, "conversation", 2 * MessageId.SIZE), body.get("placed")
     if not _NAME.fullmatch(name) or not isinstance(placed, int) or not 0 <= placed < 2**53:
         raise BadRequestError("`conversation` must be the name of one, and `placed` a whole number.")
     return name, placed
-
-
-def _order_of(request: Request) -> str | None:
-    """Return the parameter `before`, a position; None if it is missing. Raises BadRequestError."""
-    before = request.query_params.get("before")
-    if before is not None and read_order_key(before) is None:
-        raise BadRequestError("`before` must be the `order` of a message.")
-    return before
 
 
 def message_of(body: dict[str, object]) -> OutgoingMessage:
@@ -454,36 +452,8 @@ def _once_of(body: dict[str, object]) -> str:
     return once
 
 
-def text_of(body: dict[str, object], name: str, most: int) -> str:
-    """Return a text of the body. Raises BadRequestError."""
-    found = body.get(name)
-    if not isinstance(found, str):
-        raise BadRequestError(f"`{name}` is missing.")
-    if len(found) > most:
-        raise BadRequestError(f"`{name}` has {len(found)} characters; at most {most} are allowed.")
-    return found
-
-
-def feed_of(text: object) -> FeedId:
-    """Parse a feed id. Raises BadRequestError."""
-    try:
-        return FeedId.from_hex(text if isinstance(text, str) else "")
-    except ValueError as error:
-        raise BadRequestError("A feed id has 64 hexadecimal digits.") from error
-
-
 def _message_id_of(text: str | None) -> MessageId | None:
     try:
         return MessageId.from_hex(text) if text else None
     except ValueError as error:
         raise BadRequestError("A message id has 40 hexadecimal digits.") from error
-
-
-def number(request: Request, name: str) -> int | None:
-    """Return a parameter that is a whole number; None if it is missing. Raises BadRequestError."""
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    if not _NUMBER.fullmatch(text):
-        raise BadRequestError(f"`{name}` must be a whole number.")
-    return int(text)

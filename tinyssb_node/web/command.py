@@ -14,6 +14,7 @@ from tinyssb_node.screens.options import CommandParsers, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
+    from tinyssb_node.web.certificates import PageCertificate
 
 
 def add(commands: CommandParsers) -> None:
@@ -31,6 +32,11 @@ def add(commands: CommandParsers) -> None:
         type=Path,
         metavar="FILE",
         help="the file whose first line is the token, created if there is none (default: web.token in the home)",
+    )
+    parser.add_argument(
+        "--tls",
+        choices=("off", "self"),
+        help="serve over HTTPS, by an authority of the node's own that a phone installs (default: that of config.toml)",
     )
     parser.add_argument(
         "--link",
@@ -63,22 +69,57 @@ def web(arguments: argparse.Namespace) -> int:
             exit_code=ExitCode.USAGE,
         ) from None
     file = arguments.token_file.absolute() if arguments.token_file else config.web.token_file
+    tls = _certificate(home, found[0]) if (arguments.tls or config.web.tls) == "self" else None
     if arguments.link:
-        return _link(found, file)
-    return _serve(arguments, home, found, file)
+        return _link(found, file, tls)
+    return _serve(arguments, home, found, file, tls)
 
 
-def _link(address: tuple[str, int], file: Path) -> int:
+def _certificate(home: Home, host: str) -> PageCertificate:
+    _require_libraries("tls", ("cryptography",))
+    from datetime import UTC, datetime
+
+    from tinyssb_node.screens.invite import page_hosts
+    from tinyssb_node.web.certificates import page_certificate
+
+    return page_certificate(home.root, page_hosts(host), datetime.now(UTC))
+
+
+def _link(address: tuple[str, int], file: Path, tls: PageCertificate | None) -> int:
     from tinyssb_node.web.tokens import make_token
 
     token = make_token(file)
-    print_address(address, token)
+    if tls is not None:
+        _print_authority(address, tls)
+    print_address(address, token, tls=tls is not None)
     print(f"Anyone with this link can read and write as this node. The token is stored in {file}.")
     return 0
 
 
-def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], file: Path) -> int:
-    _require_libraries()
+def _print_authority(address: tuple[str, int], tls: PageCertificate) -> None:
+    """Print where a phone gets the certificate to install, and what its browser shows until then."""
+    from tinyssb_node.screens.invite import page_addresses, qr_code
+    from tinyssb_node.web.page_server.addresses import is_local
+
+    place = page_addresses(*address, tls=True)[0] + "ca.crt"
+    print(f"The authority of this page is at {place}")
+    if not is_local(address[0]) and (drawn := qr_code(place)):
+        print(drawn)
+    print(
+        "Until a phone has installed it, its browser warns that the connection is not private, and the page cannot be\n"
+        "installed. Install it once (docs/howto/web-https.md says how), and compare:\n"
+        f"SHA-256 {tls.fingerprint}"
+    )
+
+
+def _serve(
+    arguments: argparse.Namespace,
+    home: Home,
+    address: tuple[str, int],
+    file: Path,
+    tls: PageCertificate | None,
+) -> int:
+    _require_libraries("web", ("starlette", "uvicorn"))
     from tinyssb_node.web.opener import NodeOpener
     from tinyssb_node.web.server import serve
     from tinyssb_node.web.tokens import make_token
@@ -88,7 +129,9 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
 
     def announce(port: int) -> None:
         # In a journal others could read the token; a terminal has one reader.
-        print_address((host, port), token, show_token=sys.stdout.isatty())
+        if tls is not None and sys.stdout.isatty():
+            _print_authority((host, port), tls)
+        print_address((host, port), token, show_token=sys.stdout.isatty(), tls=tls is not None)
         sys.stdout.flush()
 
     serve(
@@ -97,17 +140,20 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
         port=port,
         token=token,
         announce=announce,
+        tls=tls,
         supervised=arguments.supervised,
     )
     return 0
 
 
-def print_address(address: tuple[str, int], token: str, *, show_token: bool = True) -> None:
+def print_address(
+    address: tuple[str, int], token: str, *, show_token: bool = True, tls: bool = False
+) -> None:
     """Print the address of the page, and how to log in."""
     from tinyssb_node.screens.invite import link, page_addresses, qr_code
     from tinyssb_node.web.page_server.addresses import is_local
 
-    addresses = page_addresses(*address)
+    addresses = page_addresses(*address, tls=tls)
     shown = token if show_token else None
     for each in addresses:
         print(f"The page is at {link(each, shown)}")
@@ -118,15 +164,15 @@ def print_address(address: tuple[str, int], token: str, *, show_token: bool = Tr
         print(drawn or f"For a QR code of the link: {install_command('web')}")
 
 
-def _require_libraries() -> None:
+def _require_libraries(extra: str, libraries: tuple[str, ...]) -> None:
     from importlib.util import find_spec
 
     from tinyssb_node.web.errors import PageStartError
 
-    for library in ("starlette", "uvicorn"):
+    for library in libraries:
         if find_spec(library) is None:
             raise PageStartError(
                 f"The web page needs the library {library}, which is not installed. Nothing was served.",
-                f"Install it with: {install_command('web')}",
+                f"Install it with: {install_command(extra)}",
                 exit_code=ExitCode.UNAVAILABLE,
             )

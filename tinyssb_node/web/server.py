@@ -1,21 +1,28 @@
 """The page's server process."""
 
+from __future__ import annotations
+
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import make_app
 from tinyssb_node.web.errors import PageStartError
-from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.access import TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import listen
 from tinyssb_node.web.page_server.connections import ConnectionLimits, connection_options
 from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tinyssb_node.web.certificates import PageCertificate
+    from tinyssb_node.web.opener import NodeOpener
 
 
 def make_server(
@@ -24,6 +31,7 @@ def make_server(
     host: str,
     port: int,
     token: str | None,
+    tls: PageCertificate | None = None,
     tick_s: float = 1.0,  # a Pi's core spends some thousandths on looking for news
     sign_s: float = limits.SIGN_S,
 ) -> PageServer:
@@ -35,9 +43,12 @@ def make_server(
         cookie=f"tinyssb_{port}",
         label=b"tinyssb web",
         age_s=180 * 86_400,  # a season on the hill
+        secure=tls is not None,
     )
     config = page_config(
-        make_app(service, host=host, gate=gate),
+        make_app(service, host=host, gate=gate, authority=tls.authority if tls else None),
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
         # The minimum of features: a Pi has little memory.
         loop="asyncio",
         timeout_graceful_shutdown=limits.SHUTDOWN_S,
@@ -72,6 +83,7 @@ def serve(
     port: int,
     token: str,
     announce: Callable[[int], None],
+    tls: PageCertificate | None = None,
     supervised: bool = False,
 ) -> None:
     """Serve the page until SIGINT or SIGTERM, or, *supervised*, until standard input ends.
@@ -80,7 +92,7 @@ def serve(
     """
     with bind(host, port) as listener:
         port = listener.getsockname()[1]
-        server = make_server(opener, host=host, port=port, token=token)
+        server = make_server(opener, host=host, port=port, token=token, tls=tls)
         if supervised:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         announce(port)

@@ -1,7 +1,10 @@
 // Requests to the page's server.
 
+import { keep, kept } from "/static/kept.js";
+
 const PATIENCE_MS = 40_000; // the server itself waits 10 s for the node; on a link that loses 30 % a request may need 20 s more
 const AGAIN_MS = [500, 2_000, 5_000]; // before each further attempt
+const AWAY_MS = 8_000; // for the only attempt, while the stream of changes is broken
 
 /** A request that failed. `kind`: lost, token, or the server's error code. */
 export class ApiError extends Error {
@@ -22,12 +25,35 @@ export function whenTokenNeeded(act) {
   onTokenNeeded = act;
 }
 
-/** Returns the reply to a GET request. Throws ApiError. */
-export function get(path, params = {}) {
+let away = false;
+
+/** Sets whether the node is away: then one short attempt has to do. */
+export function setAway(isAway) {
+  away = isAway;
+}
+
+function addressOf(path, params) {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
   const text = query.toString();
-  return request(text ? `${path}?${text}` : path, {});
+  return text ? `${path}?${text}` : path;
 }
+
+/** Returns the reply to a GET request; if the node is away, the last one that this browser kept. Throws ApiError. */
+export async function get(path, params = {}) {
+  const url = addressOf(path, params);
+  try {
+    const body = await request(url, {});
+    keep(url, body);
+    return body;
+  } catch (error) {
+    const last = error instanceof ApiError && error.kind === "lost" ? await kept(url) : null;
+    if (!last) throw error;
+    return last;
+  }
+}
+
+/** Returns the last reply that this browser kept; null if there is none. */
+export const getKept = (path, params = {}) => kept(addressOf(path, params));
 
 /** Returns the reply to a POST request. Throws ApiError. */
 export function post(path, body) {
@@ -41,7 +67,7 @@ async function request(url, options) {
   for (const wait of [...AGAIN_MS, null]) {
     const answer = await attempt(url, options);
     if (answer) return read(answer);
-    if (wait === null || !navigator.onLine) break;
+    if (wait === null || away || !navigator.onLine) break;
     await pause(wait);
   }
   throw new ApiError("lost", "The page’s server does not answer.", "Check that you are on its Wi-Fi.");
@@ -52,7 +78,7 @@ async function attempt(url, options) {
   let response;
   let body = null;
   try {
-    response = await fetch(url, { ...options, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) });
+    response = await fetch(url, { ...options, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(away ? AWAY_MS : PATIENCE_MS) });
     body = await response.json();
   } catch {
     if (!response || response.ok) return null;

@@ -1,12 +1,14 @@
 // The application: the current view, the login, and the state of the connection.
 
-import { ApiError, get, post, whenTokenNeeded } from "/static/api.js";
+import { ApiError, get, post, setAway, whenTokenNeeded } from "/static/api.js";
 import { ChatView } from "/static/chat.js";
 import { byId, h, setText } from "/static/dom.js";
 import { GroupView, NewGroupView } from "/static/group.js";
+import { forget, rememberLetIn, wasLetIn } from "/static/kept.js";
 import { Live } from "/static/live.js";
 import { NodeView } from "/static/node.js";
 import { Notices } from "/static/notices.js";
+import { outbox } from "/static/outbox.js";
 import { PeopleView } from "/static/people.js";
 import { SearchView } from "/static/search.js";
 import { ThreadView } from "/static/thread.js";
@@ -79,16 +81,31 @@ function connection(state, since) {
   const before = pill.dataset.state;
   pill.dataset.state = state;
   setText(byId("connection-text"), state === "live" ? "Live" : `Offline since ${timeOf(since.getTime() * 1_000)}`);
-  if (state === "live" && before === "lost") view?.refresh();
+  setAway(state === "lost");
+  if (state === "lost") checkSession();
+  if (state !== "live" || before === "live") return;
+  outbox.flush();
+  if (before === "lost") view?.refresh();
+}
+
+/** Asks for the token again if the node is there, and does not know this browser any more: a stream cannot tell. */
+async function checkSession() {
+  try {
+    if (!(await get("/api/session")).known) login();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
 }
 
 function problem(text) {
   const notice = byId("problem");
   notice.hidden = !text;
   setText(notice, text ? `${text} You can still read; what you write stays in the box.` : "");
+  if (!text) outbox.flush();
 }
 
 function start() {
+  rememberLetIn();
   show({ focus: false });
   live ??= new Live(
     (change) => {
@@ -108,6 +125,10 @@ function tokenInAddress() {
 }
 
 async function begin(token) {
+  if (token === null && wasLetIn()) {
+    start(); // a node that does not know this browser any more says so at the first request
+    return;
+  }
   try {
     if (token !== null) await post("/api/login", { token });
     const session = await get("/api/session");
@@ -124,6 +145,7 @@ async function begin(token) {
 }
 
 function login(reason = "") {
+  forget();
   view?.close?.();
   view = null;
   const input = h("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, autocapitalize: "none", spellcheck: "false", "aria-describedby": "token-error" });
@@ -162,4 +184,20 @@ function login(reason = "") {
 whenTokenNeeded(() => {
   if (!main.querySelector("#token")) login();
 });
+
+/** Installs the worker that opens the page without the node, where browsers allow it: over HTTPS, and on this machine. */
+async function installWorker() {
+  if (!("serviceWorker" in navigator)) return;
+  const address = "/static/worker.js";
+  const policy = window.trustedTypes?.createPolicy("worker", { createScriptURL: () => address });
+  navigator.serviceWorker.addEventListener("message", ({ data }) => go(data.open));
+  try {
+    await navigator.serviceWorker.register(policy?.createScriptURL(address) ?? address, { scope: "/" });
+  } catch (error) {
+    if (!(error instanceof DOMException || error instanceof TypeError)) throw error;
+    // The phone does not trust the certificate, or is private: the page works as long as the node is near.
+  }
+}
+
+installWorker();
 begin(tokenInAddress());

@@ -1,6 +1,6 @@
 // The chat view: the list of conversations, the messages of one, the box to write in.
 
-import { ApiError, get, post } from "/static/api.js";
+import { ApiError, get, getKept, post } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
@@ -54,11 +54,11 @@ export class ChatView {
     this.waiting = new Map(); // id: Message that has no place yet
     this.arriving = h("ul", { class: "arriving", "aria-label": "Arriving" });
     this.lacking = h("p", { class: "gap", hidden: true });
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving);
+    this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving, this.composer.waiting.element);
     this.older = new Map(); // id: order, of messages that arrived after others that come behind them
     this.up = h("button", { type: "button", class: "up", hidden: true, onclick: () => this.toOlder() });
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
-    this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
     this.composer.element.prepend(this.newer);
     this.element = h(
       "div",
@@ -78,6 +78,7 @@ export class ChatView {
   }
 
   close() {
+    this.composer.close();
     clearInterval(this.timer);
     document.removeEventListener("visibilitychange", this.seen);
     this.closed = true;
@@ -114,12 +115,23 @@ export class ChatView {
   }
 
   async load() {
+    if (!this.loaded) await this.loadKept();
     if (this.conversation === null) await this.findCircle();
     const [list, found] = await Promise.all([
       get("/api/conversations"),
       this.conversation === null ? null : get("/api/messages", { conversation: this.conversation }),
     ]);
-    if (this.closed) return;
+    if (!this.closed) this.show(list, found);
+  }
+
+  /** Shows at once what this browser kept, until the node has answered. */
+  async loadKept() {
+    if (this.conversation === null) return;
+    const [list, found] = await Promise.all([getKept("/api/conversations"), getKept("/api/messages", { conversation: this.conversation })]);
+    if (list && found && !this.closed) this.show(list, found);
+  }
+
+  show(list, found) {
     this.drawConversations(list.rows);
     this.notices?.see(list.rows, this.conversation);
     if (found) {

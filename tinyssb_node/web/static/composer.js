@@ -4,6 +4,7 @@ import { ApiError, post } from "/static/api.js";
 import { Attachment } from "/static/attachment.js";
 import { announce, h, setText } from "/static/dom.js";
 import { named } from "/static/message.js";
+import { outbox, Waiting } from "/static/outbox.js";
 import { costOf, count, summaryOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
@@ -16,6 +17,8 @@ export class Composer {
   /** `key` names the draft; `sent(answer)` is called when it was published. Set `target` to the server's parameters. */
   constructor({ key, sent }) {
     this.key = `draft ${key}`;
+    this.place = String(key);
+    this.waiting = new Waiting(this.place);
     this.onSent = sent;
     this.target = null;
     this.replyTo = null;
@@ -137,12 +140,16 @@ export class Composer {
     this.busy(true);
     this.ask(null);
     this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const request = { ...this.target, text, reply_to: this.replyTo, once: this.once, agreed };
     try {
-      const answer = await post("/api/say", { ...this.target, text, reply_to: this.replyTo, once: this.once, agreed });
-      this.done(text, answer);
+      const answer = await post("/api/say", request);
+      this.done();
+      announce(`Sent: ${count(answer.packets, "packet")}.`);
+      this.onSent(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.kind === "costly") this.ask(error.message);
+      else if (error.kind === "lost" && outbox.add(this.place, request)) this.queued();
       else this.fail(`${error.message} ${error.hint}`);
     } finally {
       this.busy(false);
@@ -156,7 +163,18 @@ export class Composer {
     setText(this.button, sending ? "Sending…" : "Send");
   }
 
-  done(text, answer) {
+  /** Empties the box: its message waits in this browser. */
+  queued() {
+    this.done();
+    announce("The node is away. The message waits on this device.");
+    this.waiting.element.lastElementChild.scrollIntoView({ block: "nearest" });
+  }
+
+  close() {
+    this.waiting.close();
+  }
+
+  done() {
     this.once = null;
     this.box.value = "";
     this.replyTo = this.usually?.id ?? null;
@@ -166,8 +184,6 @@ export class Composer {
     this.keep();
     this.fit();
     this.updateCostSoon();
-    announce(`Sent: ${count(answer.packets, "packet")}.`);
-    this.onSent(answer);
   }
 
   fail(text) {

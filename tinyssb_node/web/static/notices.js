@@ -71,18 +71,25 @@ export class Notices {
     for (const row of elsewhere) if (!row.last.own && before.get(row.name) !== row.last.id) this.notify(row);
   }
 
-  notify(row) {
+  async notify(row) {
     const where = row.title ? `Group ${line(row.title, 40)}` : row.name === "public" ? "Public" : "Private";
     const body = row.unread > 1 ? `${count(row.unread, "new message")}; the last: ${summaryOf(row.last, 120)}` : summaryOf(row.last, 120);
+    const title = `${nameOf(row.last.author)} · ${where}`;
+    const options = { body, tag: row.name, icon: "/static/icon-192.png", data: `/c/${row.name}` };
+    const worker = await navigator.serviceWorker?.getRegistration();
+    if (worker) {
+      await worker.showNotification(title, options);
+      return;
+    }
     try {
-      const shown = new Notification(`${nameOf(row.last.author)} · ${where}`, { body, tag: row.name, icon: "/static/icon.svg" });
+      const shown = new Notification(title, options);
       shown.addEventListener("click", () => {
         window.focus();
         this.go(`/c/${row.name}`);
         shown.close();
       });
     } catch {
-      // Chrome on Android notifies only through a service worker, which this page does not have
+      // Chrome on Android notifies only through a service worker, which there is over HTTPS alone
       this.on = false;
       choose(false);
       setText(this.button, "This browser cannot notify");

@@ -25,7 +25,7 @@ export class ThreadView {
         "section",
         { class: "conversation" },
         h("header", {}, this.title, this.about, h("a", { href: `/c/${group}`, class: "plain", "data-page": true, text: "All messages of this group" })),
-        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Thread" }, this.list),
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Thread" }, this.list, this.composer.waiting.element),
         this.composer.element,
       ),
     );
@@ -64,6 +64,7 @@ export class ThreadView {
   }
 
   close() {
+    this.composer.close();
     this.closed = true;
   }
 }

@@ -1,0 +1,63 @@
+// The page without the node: its own files, and files of messages that were opened before. The server puts VERSION in
+// front, which changes with any file, so that a browser fetches all of them anew, together.
+
+const SHELL = `shell ${VERSION}`;
+const FILES = "files"; // of messages; they never change
+const FILES_MAX = 60; // of at most 32 kB
+const FILE_PATHS = new Set(["/api/file", "/api/group/file"]);
+
+self.addEventListener("install", (event) => event.waitUntil(fill()));
+self.addEventListener("activate", (event) => event.waitUntil(leaveOld()));
+
+async function fill() {
+  const cache = await caches.open(SHELL);
+  const page = await fetch("/", { cache: "no-cache" });
+  const names = [...(await page.clone().text()).matchAll(/(?:src|href)="(\/static\/[^"]+)"/g)].map(([, name]) => name);
+  await cache.addAll([...new Set(names)].map((name) => new Request(name, { cache: "no-cache" })));
+  await cache.put("/", page);
+  await self.skipWaiting();
+}
+
+async function leaveOld() {
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => name.startsWith("shell ") && name !== SHELL).map((name) => caches.delete(name)));
+  await self.clients.claim();
+}
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const { origin, pathname } = new URL(request.url);
+  if (request.method !== "GET" || origin !== location.origin) return;
+  if (FILE_PATHS.has(pathname)) event.respondWith(fileOf(request));
+  else if (request.mode === "navigate" ? pathname !== "/ca.crt" : pathname.startsWith("/static/")) event.respondWith(own(request, request.mode === "navigate" ? "/" : pathname));
+});
+
+/** Returns a file of the page. All addresses of views are the same document. */
+async function own(request, name) {
+  const cache = await caches.open(SHELL);
+  return (await cache.match(name)) ?? fetch(request);
+}
+
+async function fileOf(request) {
+  const cache = await caches.open(FILES);
+  const known = await cache.match(request.url);
+  if (known) return known;
+  const found = await fetch(request);
+  if (found.ok) {
+    await cache.put(request.url, found.clone());
+    for (const oldest of (await cache.keys()).slice(0, -FILES_MAX)) await cache.delete(oldest);
+  }
+  return found;
+}
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open_(event.notification.data));
+});
+
+async function open_(path) {
+  const [window] = await self.clients.matchAll({ type: "window" });
+  if (!window) return self.clients.openWindow(path);
+  window.postMessage({ open: path });
+  return window.focus();
+}
