@@ -25,7 +25,7 @@ endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython pzp-db
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary deb clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary deb release release-check clean
 
 help:  ## list these targets
 	@echo "tinySSB node: targets of make"
@@ -99,6 +99,12 @@ search-adversary:  ## search the worst that a hostile station can do; 1,000 seed
 
 deb:  ## build a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh
+
+release:  ## build a release in dist/: source, wheels, Debian packages, an apt repository, checksums (docs/howto/release.md)
+	@hw/release/build.sh
+
+release-check:  ## install what `make release` built in empty environments, and use it (ARGS="wheels bookworm" for some)
+	@hw/release/check.sh $(ARGS)
 
 clean:  ## remove generated files (keeps the virtual environment: rm -r .venv)
 	@rm -rf .demo .bench .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* \

@@ -235,12 +235,12 @@ pip_progress() {
 }
 
 # Print what the environment was made from: if the folder or the packages change, it must be installed again.
-fingerprint() { printf '%s\n' "$PWD" "$(cksum <pyproject.toml)"; }
+fingerprint() { printf '%s\n' "$PWD" "$(cksum pyproject.toml spark_sink/pyproject.toml)"; }
 
-# setup_python NAME EXTRAS: install those extras of pyproject.toml, and remember NAME as done.
+# setup_python NAME EXTRAS SINK_EXTRAS: install those extras of pyproject.toml and spark_sink/pyproject.toml, and remember NAME as done.
 # Fail if a system package for that is missing.
 setup_python() {
-    local done_file=$VENV/installed.$1 extras=$2 seconds=$SECONDS file
+    local done_file=$VENV/installed.$1 extras=$2 sink_extras=$3 seconds=$SECONDS file
     if ! "$VENV/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         { [ -f "$VENV/folder" ] && [ "$(cat "$VENV/folder")" != "$PWD" ]; }; then
         make_venv || return 1
@@ -253,7 +253,7 @@ setup_python() {
     say "Installing the Python packages of pyproject.toml (the first time takes minutes: Spark alone is about 450 MB)"
     : >"$LOG"
     "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
-        -e ".[$extras]" 2>>"$LOG" | tee -a "$LOG" | pip_progress ||
+        -e ".[$extras]" -e "./spark_sink[$sink_extras]" 2>>"$LOG" | tee -a "$LOG" | pip_progress ||
         { tail -n 15 "$LOG" >&2; fail "pip failed (above; all of its output: $LOG). With a network, run this again."; }
     fingerprint >"$done_file"
     say "Python packages are ready ($((SECONDS - seconds)) s)"
@@ -262,8 +262,8 @@ setup_python() {
 status=0
 for word in "$@"; do
     case $word in
-        demo) setup_python demo spark,dashboard,completion || status=1 ;;
-        dev) setup_python dev dev || status=1 ;;
+        demo) setup_python demo plot spark || status=1 ;;
+        dev) setup_python dev dev spark,postgres,mqtt || status=1 ;;
         java) setup_java ;;
         chromium) setup_chromium ;;
         dbus) setup_dbus ;;

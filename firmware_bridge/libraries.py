@@ -13,15 +13,19 @@ DEBIAN_FOLDER: Final = Path("/opt/tinyssb/lib")
 """Folder of the program and its libraries in the Debian package (docs/decisions/0018-debian-package.md)."""
 
 
+FOLDERS: Final = {"tinyssb-node": ".", "tinyssb-sink": "./spark_sink"}
+"""Folder of each distribution's pyproject.toml, from the top of the source."""
+
+
 def install_command(extra: str, distribution: str = "tinyssb-node") -> str:
-    """Return the command that installs the libraries of an *extra* of pyproject.toml.
+    """Return the command that installs the libraries of an *extra* of a *distribution*; "": those that all need.
 
     It names the libraries, not the extra: no name on PyPI is needed but theirs, and it works however this program was
     installed."""
     try:
         libraries = _libraries(requires(distribution) or [], extra)
     except PackageNotFoundError:  # source that was copied, not installed
-        return f"pip install '.[{extra}]', in the copy of the source"
+        return f"pip install '{FOLDERS[distribution]}[{extra}]', in the copy of the source"
     folder = Path(__file__).parents[1]
     return command(
         libraries,
@@ -47,5 +51,10 @@ def command(libraries: list[str], *, python: str, target: Path | None, has_pip: 
 
 
 def _libraries(requirements: list[str], extra: str) -> list[str]:
-    rows = (row.partition(";") for row in requirements)
-    return [name.strip() for name, _, marker in rows if re.search(rf"extra == ['\"]{extra}['\"]", marker)]
+    found = []
+    for row in requirements:
+        library, _, marker = row.partition(";")
+        of = re.search(r"extra == ['\"]([\w-]*)['\"]", marker)
+        if (of[1] if of else "") == extra and not library.startswith("tinyssb"):
+            found.append(library.strip())
+    return found

@@ -11,20 +11,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
-from firmware_bridge.libraries import install_command
 from spark_sink import limits
-from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
+from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError, how_to_install
 from spark_sink.settings import LOCAL, LOCAL_ENGINE, SPARK_ENGINE, no_spark
 
 _USAGE = 64
 """Exit code of a command line that is not valid (sysexits.h)."""
 _EXTRAS = {
-    **dict.fromkeys(("pyspark", "py4j", "pandas", "pyarrow", "numpy"), "spark"),
-    **dict.fromkeys(("starlette", "uvicorn", "prometheus_client"), "dashboard"),
-    **dict.fromkeys(("aiomqtt", "paho"), "mqtt"),
+    **dict.fromkeys(("pyspark", "py4j", "pandas"), "spark"),
+    **dict.fromkeys(("numpy", "prometheus_client", "pyarrow", "starlette", "uvicorn"), ""),
+    "paho": "mqtt",
     "psycopg": "postgres",
 }
-"""The extra of pyproject.toml that brings a library."""
+"""The extra of pyproject.toml that brings a library; empty: all have it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(
             f"tinyssb-sink: The library {library} is not installed. Nothing was done.\n"
-            f"Install it: {install_command(_EXTRAS[library])}",
+            f"Install it: {how_to_install(_EXTRAS[library])}",
             file=sys.stderr,
         )
         return UnavailableError.exit_code

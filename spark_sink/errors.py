@@ -5,6 +5,8 @@ Messages are ready to be shown to a user: what happened, what was kept, what to 
 
 from pathlib import Path
 
+from firmware_bridge.libraries import install_command
+
 
 class SinkError(Exception):
     """Anything the sink raises on purpose. ``exit_code`` is the exit code of the command."""
@@ -122,3 +124,8 @@ class OverloadedError(SinkError):
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs the libraries of an *extra* of spark_sink/pyproject.toml."""
+    return install_command(extra, "tinyssb-sink")

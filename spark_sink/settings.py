@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from firmware_bridge.libraries import install_command
 from spark_sink import limits
-from spark_sink.errors import NoLogsFolderError, OptionError, UnavailableError
+from spark_sink.errors import NoLogsFolderError, OptionError, UnavailableError, how_to_install
 from spark_sink.serving.address import is_address
 
 SPARK_ENGINE = "spark"
@@ -22,7 +21,7 @@ LANDING = "_land"
 
 def no_spark() -> UnavailableError:
     """Return the error of users without the extra ``spark``."""
-    return UnavailableError(f"Spark is not installed. Install it with: {install_command('spark')}")
+    return UnavailableError(f"Spark is not installed. Install it with: {how_to_install('spark')}")
 
 
 class StreamSettings(Protocol):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds dist/tinyssb-node_VERSION_ARCH_pyX.Y.deb: the program and its dependencies, for one processor and one Python.
+# Builds dist/tinyssb-node_VERSION+pyX.Y_ARCH.deb: the program and its dependencies, for one processor and one Python.
 # `make deb` builds for this machine. On a PC, for a Pi with Debian 13: `make deb DEB_ARCH=arm64 DEB_PYTHON=3.13`.
 # The reasons for this design: docs/decisions/0018-debian-package.md
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 PYTHON=${PYTHON:-python3}
 ARCH=${DEB_ARCH:-$(dpkg --print-architecture)}
 TARGET=${DEB_PYTHON:-$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}
-EXTRAS=ble,mqtt,pzp,serial,web
+EXTRAS=ble,mqtt,pzp,serial,tls,tui,web
 HERE=hw/deb
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
@@ -34,9 +34,15 @@ echo "· The program"
     exit 69
 }
 pip=("$work/venv/bin/python" -m pip --disable-pip-version-check)
-"${pip[@]}" wheel --quiet --no-deps --wheel-dir "$work/wheel" .
-wheel=$(echo "$work"/wheel/*.whl)
-VERSION=$(basename "$wheel" | cut -d- -f2)
+wheel=${WHEEL:-}
+if [ -z "$wheel" ]; then
+    "${pip[@]}" wheel --quiet --no-deps --wheel-dir "$work/wheel" .
+    wheel=$(echo "$work"/wheel/*.whl)
+fi
+wheel=$(realpath "$wheel")
+# Debian sorts `~` before the end of a version: 0.2~rc1 is older than 0.2. An upgrade of the system to a newer Python
+# upgrades the package, too.
+VERSION=$(basename "$wheel" | cut -d- -f2 | sed -E 's/\.?(dev|a|b|rc)([0-9]+)/~\1\2/')+py$TARGET
 
 echo "· Its dependencies, for $ARCH and Python $TARGET"
 platforms=()
@@ -48,8 +54,8 @@ done
     echo "Some dependencies have no wheels for $ARCH and Python $TARGET; docs/howto/debian-package.md says what to do." >&2
     exit 69
 }
-# The node does not need scripts of libraries, nor the analytics, which run elsewhere.
-rm -rf "$lib/bin" "$lib/spark_sink"
+# The node does not need scripts of libraries.
+rm -rf "$lib/bin"
 
 echo "· The package"
 for file in systemd/tinyssb.service:systemd/system/tinyssb.service systemd/tinyssb.sysusers.conf:sysusers.d/tinyssb.conf \
@@ -66,6 +72,8 @@ sed -e "s/@VERSION@/$VERSION/" -e "s/@ARCH@/$ARCH/" -e "s/@PYTHON@/$TARGET/" \
 chmod -R u=rwX,go=rX "$root"
 chmod 755 "$root/usr/bin/tinyssb" "$root/DEBIAN"/{postinst,prerm,postrm}
 mkdir -p dist
-deb=dist/tinyssb-node_${VERSION}_${ARCH}_py$TARGET.deb
+deb=dist/tinyssb-node_${VERSION}_$ARCH.deb
+# Files that pip wrote have the time of now; those of a release are the same whenever it is built.
+find "$root" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group -Zxz --build "$root" "$deb" >/dev/null
 echo "✓ $deb ($(du -h "$deb" | cut -f1))"

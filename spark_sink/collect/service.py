@@ -24,11 +24,10 @@ try:
     from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
 except ImportError as missing:
-    from firmware_bridge.libraries import install_command
-    from spark_sink.errors import UnavailableError
+    from spark_sink.errors import UnavailableError, how_to_install
 
     raise UnavailableError(
-        f"Collecting over MQTT needs paho-mqtt. Install it with: {install_command('mqtt')}"
+        f"Collecting over MQTT needs paho-mqtt. Install it with: {how_to_install('mqtt')}"
     ) from missing
 
 from spark_sink import limits

@@ -6,8 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from firmware_bridge.libraries import install_command
-from spark_sink.errors import BusyError, DatabaseFailedError, UnavailableError
+from spark_sink.errors import BusyError, DatabaseFailedError, UnavailableError, how_to_install
 from spark_sink.serving import sqlite
 from spark_sink.serving.address import is_address, parse_address
 from spark_sink.serving.database import Database, Reader
@@ -64,6 +63,6 @@ def _postgres() -> ModuleType:
         from spark_sink.serving import postgres  # noqa: PLC0415 its driver is an extra
     except ImportError as error:
         raise UnavailableError(
-            f"A PostgreSQL database needs psycopg. Install it with: {install_command('postgres')}"
+            f"A PostgreSQL database needs psycopg. Install it with: {how_to_install('postgres')}"
         ) from error
     return postgres

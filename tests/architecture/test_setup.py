@@ -54,6 +54,8 @@ def set_up(fake: Fake, tmp_path: Path) -> SetUp:
     (tmp_path / "repo/.ci").mkdir(parents=True)
     shutil.copy(ROOT / ".ci/setup.sh", tmp_path / "repo/.ci")
     shutil.copy(ROOT / "pyproject.toml", tmp_path / "repo")
+    (tmp_path / "repo/spark_sink").mkdir()
+    shutil.copy(ROOT / "spark_sink/pyproject.toml", tmp_path / "repo/spark_sink")
 
     def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         folders = {
@@ -261,7 +263,7 @@ def test_a_shim_that_leads_nowhere_is_passed_over(fake: Fake, set_up: SetUp, tmp
     calls = (tmp_path / "calls").read_text()
     assert first.returncode == 0, first.stderr
     assert "python -m venv --clear .venv\n" in calls
-    assert "-e .[dev]\n" in calls
+    assert "-e .[dev] -e ./spark_sink[spark,postgres,mqtt]\n" in calls
 
     again = set_up("dev", "demo")
     assert (again.returncode, again.stdout) == (0, ""), "what is done is not done again; dev holds demo"

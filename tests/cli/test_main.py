@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import PROGRAM, make_home, tinyssb
+from tinyssb_node import version
 from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
 from tinyssb_node.errors import ExitCode
@@ -63,7 +65,7 @@ def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFix
         (["log", "me", "--limit", "-3"], "--limit"),
         (["ether", "--loss", "2"], "'2' is not a number from 0 to 1"),
         (["ether", "--port", "70000"], "'70000' is not a port"),
-        (["completion", "fish"], "choose from bash, zsh"),
+        (["completion", "tcsh"], "choose from bash, zsh, fish"),
         (["staus"], "Did you mean 'status'?"),
         (["group", "exlude"], "Did you mean 'exclude'?"),
     ],
@@ -130,23 +132,45 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert (process.returncode, process.stderr) == (0, b"")
 
 
-def test_completion_knows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "bash"]) == 0
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    assert main(["completion", shell]) == 0
     assert "unfollow" in capsys.readouterr().out
 
 
-def test_a_missing_library_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == ExitCode.UNAVAILABLE
-    assert "pip install 'shtab" in capsys.readouterr().err
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_takes_its_script(capsys: pytest.CaptureFixture[str], shell: str, tmp_path: Path) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"needs {shell}")
+    main(["completion", shell])
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    subprocess.run([program, "-n", "script"], cwd=tmp_path, check=True)
+
+
+def test_bash_completes_commands_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    main(["completion", "bash"])
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    (tmp_path / "map.webp").touch()
+
+    def completed(*words: str) -> list[str]:
+        typed = (
+            f"source ./script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_tinyssb"
+        )
+        script = f'{typed}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        run = subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return run.stdout.split()
+
+    assert completed("tinyssb", "unf") == ["unfollow"]
+    assert completed("tinyssb", "identity", "unse") == ["unseal"]
+    assert completed("tinyssb", "attach", "ma") == ["map.webp"]
+    assert completed("tinyssb", "verify", "--rep") == ["--repair"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
-    assert capsys.readouterr().out.startswith("tinyssb 0.")
+    assert capsys.readouterr().out == f"tinyssb {version()}\n"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from tinyssb_node import __version__, limits
+from tinyssb_node import limits, version
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow
 from tinyssb_node.daemon.config import Config, read_config
@@ -274,11 +274,11 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
     )
     if findings := [finding for finding in parts if finding is not None]:
         return findings
-    if status.version != __version__:
+    if status.version != version():
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"the daemon has version {status.version}, this command {__version__}",
+            found=f"the daemon has version {status.version}, this command {version()}",
             advice="Restart the daemon: sudo systemctl restart tinyssb (or end `tinyssb run`, and type it again)",
         )
     faces = status.faces

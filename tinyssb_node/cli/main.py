@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tinyssb_node import __version__
+from tinyssb_node import version
 from tinyssb_node.cli import commands
 from tinyssb_node.errors import ExitCode, LocalError
 
@@ -42,6 +42,15 @@ class Parser(argparse.ArgumentParser):
         sys.exit(ExitCode.USAGE)
 
 
+class ShowVersion(argparse.Action):
+    """The option ``--version``, which looks the version up only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version and end."""
+        print(f"tinyssb {version()}")
+        parser.exit()
+
+
 def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """Build the parser of all commands or, for *argv*, of those it may name and a list of the others."""
     parser: argparse.ArgumentParser = Parser(
@@ -49,7 +58,7 @@ def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         description="A node of a tinySSB mesh: publish, read and store signed feeds, by radio or any other link.",
         epilog="Manual: docs/reference/cli.md. Exit codes are those of sysexits(3).",
     )
-    parser.add_argument("--version", action="version", version=f"tinyssb {__version__}")
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="show the version and exit")
     parser.add_argument(
         "--home", metavar="FOLDER", help="the node's home folder (default: TINYSSB_HOME, else ~/.tinyssb)"
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tinyssb_node import __version__, limits
+from tinyssb_node import limits, version
 from tinyssb_node.codec.events import Effect, EntryAppended
 from tinyssb_node.content.phones import harm_to_phones
 from tinyssb_node.control import requests, rows
@@ -142,7 +142,7 @@ class ControlHandler:
             name=about.name,
             feed=about.feed.hex(),
             dialect=about.dialect.value,
-            version=__version__,
+            version=version(),
             home=about.home,
             pid=about.pid,
             boot=about.boot,

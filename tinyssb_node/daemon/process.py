@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node import __version__, limits
+from tinyssb_node import limits, version
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import DaemonStarted, DaemonStopped
@@ -262,7 +262,7 @@ class Daemon:
             ]
             await listening.wait()
             around += [group.create_task(companion.run()) for companion in companions]
-            self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=__version__)
+            self._logger.info("ready", feed=self._key.feed_id.hex(), home=about.home, version=version())
             feeds = sum(len(runtime.networks.node(place.name).feeds()) for place in places)
             self._notifier.ready(f"{feeds} feeds")
             await stop.wait()
@@ -406,7 +406,7 @@ class Daemon:
             name=self._config.name,
             feed=self._key.feed_id,
             dialect=self._dialect,
-            version=__version__,
+            version=version(),
             clean=place.events.clean,
             network_name=None if place.name == DEFAULT_NETWORK else place.name,
             latitude=self._config.latitude,

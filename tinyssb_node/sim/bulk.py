@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from firmware_bridge.lora import LoraSettings, airtime_us
-from tinyssb_node import __version__
 from tinyssb_node import limits as node_limits
+from tinyssb_node import version
 from tinyssb_node.codec.event_records import EVENT_VERSION, segment_name
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
@@ -260,7 +260,7 @@ class BulkWriter:
             station,
             true_us,
             f'"kind":"start","name":"n{station.number}","feed":"{station.feed}","dialect":"spec",'
-            f'"version":"{__version__}","clean":{str(clean).lower()},'
+            f'"version":"{version()}","clean":{str(clean).lower()},'
             f'"latitude":{latitude:.6f},"longitude":{longitude:.6f}}}',
         )
         self._add(station, true_us, _FACE_UP)

@@ -9,7 +9,7 @@ from hashlib import sha256
 from math import cos, radians
 from pathlib import Path
 
-from tinyssb_node import __version__, limits
+from tinyssb_node import limits, version
 from tinyssb_node.codec.event_records import Serializer, record_serializers, segment_name, serialize_mark
 from tinyssb_node.codec.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
 from tinyssb_node.sim import limits as sim_limits
@@ -70,7 +70,7 @@ class EventFiles(SimulationWatcher):
             name=name,
             feed=inhabitant.feed,
             dialect=inhabitant.dialect,
-            version=__version__,
+            version=version(),
             clean=before is None,
             latitude=latitude,
             longitude=longitude,

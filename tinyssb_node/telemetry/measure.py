@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tinyssb_node import __version__
+from tinyssb_node import version
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.telemetry.config import TelemetryConfig, telemetry_config
 from tinyssb_node.telemetry.sources.gpsd import read_gpsd
@@ -10,8 +10,8 @@ from tinyssb_node.telemetry.sources.hook import read_hook
 from tinyssb_node.telemetry.sources.kernel import read_power, read_sensors
 from tinyssb_node.telemetry.sources.measured import Measured, SourceError, merged
 
-VERSION = f"tinyssb {__version__}"
-"""Name of this program in records of sensors."""
+VERSION = f"tinyssb {version().partition('.dev')[0]}"
+"""Name of this program in records of sensors: without the number of the commit, which takes 20 bytes of a packet."""
 
 
 @dataclass(frozen=True, slots=True)

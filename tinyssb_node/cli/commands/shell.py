@@ -2,28 +2,35 @@
 
 import argparse
 
-from firmware_bridge.libraries import install_command
-from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers
 
 
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add("completion", completion, more='For bash: eval "$(tinyssb completion bash)".')
-    parser.add_argument("shell", choices=("bash", "zsh"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def completion(arguments: argparse.Namespace) -> int:
     """Print the script."""
+    import shtab
+
     from tinyssb_node.cli.main import build_parser
 
-    try:
-        import shtab
-    except ImportError as error:
-        raise ProblemError(
-            "Shell completion needs the library shtab.",
-            f"Install it with: {install_command('completion')}",
-            exit_code=ExitCode.UNAVAILABLE,
-        ) from error
-    print(shtab.complete(build_parser(), arguments.shell))
+    parser = build_parser()
+    _complete_files(parser)
+    print(shtab.complete(parser, arguments.shell))
     return 0
+
+
+def _complete_files(parser: argparse.ArgumentParser) -> None:
+    """Mark the arguments that are files or folders, so that the shell completes their names."""
+    import shtab
+
+    places = {"FILE": shtab.FILE, "FOLDER": shtab.DIRECTORY}
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            for command in action.choices.values():
+                _complete_files(command)
+        elif isinstance(action.metavar, str) and action.metavar in places:
+            vars(action)["complete"] = places[action.metavar]  # shtab reads this attribute
