@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from string import hexdigits
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -159,7 +158,6 @@ class _Feeds:
 
     def __init__(self, reader: Reader) -> None:
         rows = reader.rows("SELECT feed, feed_no FROM feeds")
-        rows = [row for row in rows if not str(row[0])[:16].strip(hexdigits)]  # older versions took any text
         digits = np.array([int(str(feed)[:16], 16) for feed, _ in rows], np.uint64).view(np.int64)
         numbers = np.array([number for _, number in rows], np.int64)
         order = np.lexsort((numbers, digits))

@@ -3,7 +3,6 @@
 An engine plans batches and runs their tasks (`spark_stream`, `local_stream`); all that follows is the same.
 """
 
-import json
 import sys
 import threading
 import time
@@ -16,15 +15,15 @@ import pyarrow as pa
 from spark_sink import limits
 from spark_sink.errors import SinkError
 from spark_sink.executors import Executors
+from spark_sink.log_files import LogFiles
 from spark_sink.partials.combine import SCHEMAS, combine
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
-from spark_sink.serving import meta
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import MicroBatch, merge
 from spark_sink.serving.names import NameNumbers
 from spark_sink.settings import Settings
-from spark_sink.stream_offset import StreamOffset, gaps, parse_offset, serialize_offset, take_back
+from spark_sink.stream_offset import StreamOffset, gaps, parse_offset_text, serialize_offset_text
 
 Parts: TypeAlias = list[tuple[str, pa.Table]]
 """Tables that the tasks of a batch handed out, by name."""
@@ -68,9 +67,7 @@ class Job:
         with self.lock:
             self._stream += 1
             rows = self._database.rows("SELECT offsets FROM batches")
-            place = parse_offset(json.loads(str(rows[0][0]))) if rows else {}
-            missing = meta.read(self._database, meta.MISSING)
-            return self._stream, place if missing is None else take_back(place, missing)
+            return self._stream, parse_offset_text(str(rows[0][0])) if rows else {}
 
     def add(self, stream: int, batch: ReadBatch) -> None:
         """Merge a batch of the stream that was begun last. Raises SinkError, DatabaseFailedError."""
@@ -82,7 +79,7 @@ class Job:
             bad_lines=tables.get("bad_lines"),
             gaps=pa.Table.from_pylist([asdict(gap) for gap in gaps(batch.place)], SCHEMAS["gaps"]),
             oddities=batch.oddities,
-            offsets=json.dumps(serialize_offset(batch.place)),
+            offsets=serialize_offset_text(batch.place),
             now_us=time.time_ns() // 1_000,
             read_us=(time.perf_counter_ns() - batch.begin_ns) // 1_000,
             bytes=batch.bytes,
@@ -99,11 +96,18 @@ class Job:
 class ReadDiagnostics:
     """Files that were not counted, and the bytes still to be read; updated every few seconds."""
 
-    def __init__(self, planner: Planner) -> None:
-        self._planner = planner
+    def __init__(self, files: LogFiles) -> None:
+        self._planner = Planner(files)
         self._due_ns = 0
+        self._listed_bytes = 0
         self.oddities: pa.Table | None = None
         self.behind_bytes = 0
+
+    def __str__(self) -> str:
+        """Say how much has been read."""
+        total = self._listed_bytes
+        read = total - self.behind_bytes
+        return f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %"
 
     def look(self, place: StreamOffset, read_bytes: int) -> None:
         """Update for the offset *place*; *read_bytes* more were read up to it. Raises OSError."""
@@ -116,6 +120,7 @@ class ReadDiagnostics:
             [asdict(odd) for odd in self._planner.oddities(place)], SCHEMAS["oddities"]
         )
         self.behind_bytes = self._planner.bytes_behind(place)
+        self._listed_bytes = self._planner.bytes_listed()
         self._due_ns = time.monotonic_ns() + 5 * 10**9  # all files are listed for it
 
 

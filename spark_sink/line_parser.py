@@ -73,8 +73,8 @@ class ReadPosition:
     """Offset of the last record before them; moves on with reading."""
     next_offset: int = limits.OFFSET_MAX
     """They come before this one."""
-    listed_max: int | None = None
-    """Number of bad lines that are listed; None: all."""
+    listed_max: int = limits.BAD_LINES_LISTED
+    """Number of bad lines that are listed."""
     listed: int = 0
     """Number of bad lines listed so far."""
     more: int = 0
@@ -85,7 +85,7 @@ class ReadPosition:
     @property
     def is_full(self) -> bool:
         """True if no more bad lines are listed."""
-        return self.listed_max is not None and self.listed >= self.listed_max
+        return self.listed >= self.listed_max
 
     def count(self, byte: int, lines: int) -> None:
         """Count lines that are no records, of which the first begins at *byte*."""

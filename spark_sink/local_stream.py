@@ -83,6 +83,7 @@ class LocalReading:
         self._once = once
         self._ended = threading.Event()
         self._files = open_files(settings.logs, settings.endpoint)
+        self._sides = ReadDiagnostics(self._files)
         self._read_task = partial(read_task, settings.logs, settings.endpoint)
 
     def stop(self) -> None:
@@ -91,7 +92,7 @@ class LocalReading:
 
     def watch(self) -> bool:
         """Read until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
-        progress = runner.ProgressReport(self._settings, self._tell)
+        progress = runner.ProgressReport(self._tell, lambda: str(self._sides))
         progress.begin(once=self._once)
         with runner.stop_signals() as stopped:
             runner.with_restarts(lambda: self._attempt(progress, stopped), progress, self._tell)
@@ -116,7 +117,6 @@ class LocalReading:
         stream, place = self._job.begin()
         query, numbers = uuid4().hex, count()
         planner = Planner(self._files)
-        sides = ReadDiagnostics(Planner(self._files))
         planner.refresh()
         ahead: _Batch | None = None
         while not stopped and not self._ended.is_set():
@@ -135,19 +135,19 @@ class LocalReading:
             place = batch.place
             parts = self._parts(batch)
             ahead = None if batch.is_small else self._plan(planner, place)
-            sides.look(place, batch.size)
+            self._sides.look(place, batch.size)
             read = ReadBatch(
                 query=query,
                 number=next(numbers),
                 parts=parts,
                 place=place,
-                oddities=sides.oddities,
+                oddities=self._sides.oddities,
                 begin_ns=batch.begin_ns,
                 bytes=batch.size,
-                behind_bytes=sides.behind_bytes,
+                behind_bytes=self._sides.behind_bytes,
             )
             self._job.add(stream, read)
-            progress.counted(place)
+            progress.counted()
             if batch.is_small and not self._once:
                 spent_s = (time.perf_counter_ns() - batch.begin_ns) / 1e9
                 self._ended.wait(min(spent_s, limits.LOCAL_REST_MAX_S))

@@ -36,7 +36,7 @@ class LostRecordsError(FileNotFoundError):
     def __init__(self, node: str, boot: int, first: int, end: int) -> None:
         super().__init__(
             f"Records {first} to {end - 1} of boot {boot} of the node {node} were planned to be read, and are not "
-            "there any more. Nothing was counted. Bring their files back, or begin with a new checkpoint."
+            "there any more. Nothing was counted. They are read when their files are back."
         )
 
 

@@ -61,8 +61,7 @@ class Refresh:
         with lock:
             self._clocks: Corrections = corrections(stored.whole(database, "clocks"))
             self._schedule = RefreshSchedule(database, lock, wall_us)
-            repaired = retention.repair(database, self._latest_us())
-            self._schedule.mark_all_if_outdated(force=repaired)
+            self._schedule.mark_all_if_outdated()
         self._begun_us = wall_us()
         self._derived_us: dict[int, int] = {}
 

@@ -65,9 +65,9 @@ class RefreshSchedule:
         self.alerts: Final = Timer(5_000_000, limits.REFRESH_SHARE)
         self.retention: Final = Timer(HOUR_US)
 
-    def mark_all_if_outdated(self, *, force: bool) -> None:
-        """Mark every hour if forced, or if derived tables have another version. The caller holds the lock."""
-        if not force and meta.read_number(self._database, meta.DERIVED) == limits.DERIVED_VERSION:
+    def mark_all_if_outdated(self) -> None:
+        """Mark every hour if derived tables have another version. The caller holds the lock."""
+        if meta.read_number(self._database, meta.DERIVED) == limits.DERIVED_VERSION:
             return
         with self._database.transaction():
             dirty_hours.mark(self._database, hours_table(self.hours.keys), self._wall_us())

@@ -1,6 +1,5 @@
 """Process of a job: it reports progress, stops the job in order, and explains its failures."""
 
-import json
 import math
 import re
 import signal
@@ -16,12 +15,10 @@ from spark_sink import errors, limits, session
 from spark_sink.executors import Executors
 from spark_sink.job import Job, RefreshThread
 from spark_sink.log_files import open_files
-from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.database import Database
 from spark_sink.settings import LOCAL_ENGINE, Settings, StreamSettings, no_spark
-from spark_sink.stream_offset import StreamOffset, parse_offset
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -134,6 +131,10 @@ class Startable(Protocol):
         """Start it."""
         ...
 
+    def progress(self) -> str:
+        """Say how much has been read."""
+        ...
+
 
 class SupervisedQuery:
     """The stream; started again if Spark gave it up for a cause that may have passed."""
@@ -163,7 +164,7 @@ class SupervisedQuery:
 
     def watch(self) -> bool:
         """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
-        progress = QueryProgress(self._settings, self._tell, self._has_workers)
+        progress = QueryProgress(self._tell, self._has_workers, self._work.progress)
         progress.begin(once=self._once)
         starts = count()
 
@@ -249,10 +250,11 @@ def stop_signals() -> Iterator[list[int]]:
 class ProgressReport:
     """Reports of progress: each time reading has advanced, but not all the time."""
 
-    def __init__(self, settings: StreamSettings, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], read: Callable[[], str]) -> None:
+        """*read* says how much has been read."""
         self.tell = tell
-        self._planner = Planner(open_files(settings.logs, settings.endpoint))
-        self._place: StreamOffset | None = None
+        self._read = read
+        self._is_new = False
         self._due_s = 0.0
         self.any = False
         """True once a batch was counted."""
@@ -261,32 +263,27 @@ class ProgressReport:
         """Report that reading begins, of everything that is there (*once*), or on and on."""
         self.tell("Reading everything that is there." if once else "Reading. Stop with Ctrl-C.")
 
-    def counted(self, place: StreamOffset) -> None:
+    def counted(self) -> None:
         """Note that a batch was counted, and report it unless there was a report just before."""
-        self.any = True
-        self._place = place
+        self.any = self._is_new = True
         if time.monotonic() >= self._due_s:
             self.look()
 
     def look(self) -> None:
         """Report what has been counted since the last report."""
-        if self._place is None:
-            return
-        self._planner.refresh()
-        total = self._planner.bytes_listed()
-        read = total - self._planner.bytes_behind(self._place)
-        self.tell(f"{read / 2**20:8.1f} of {total / 2**20:.1f} MB read, {100 * read // max(total, 1):3d} %")
-        self._place = None
-        self._due_s = time.monotonic() + _POLL_S
+        if self._is_new:
+            self.tell(self._read())
+            self._is_new = False
+            self._due_s = time.monotonic() + _POLL_S
 
 
 class QueryProgress(ProgressReport):
     """The same of a query of Spark, and the cause if it does not start."""
 
     def __init__(
-        self, settings: StreamSettings, tell: Callable[[str], None], has_workers: Callable[[], bool]
+        self, tell: Callable[[str], None], has_workers: Callable[[], bool], read: Callable[[], str]
     ) -> None:
-        super().__init__(settings, tell)
+        super().__init__(tell, read)
         self._has_workers = has_workers
 
     def follow(self, query: "StreamingQuery") -> None:
@@ -308,12 +305,7 @@ class QueryProgress(ProgressReport):
         if progress is None or progress["batchId"] <= self._told or progress["numInputRows"] == 0:
             return
         self._told = int(progress["batchId"])
-        self.any = True
-        end = json.loads(progress["sources"][0]["endOffset"])
-        if "nodes" not in end:  # Spark's own source, of a bronze
-            self.tell(f"batch {self._told + 1} of the bronze read")
-            return
-        self._place = parse_offset(end)
+        self.any = self._is_new = True
         super().look()
 
 

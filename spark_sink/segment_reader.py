@@ -45,18 +45,10 @@ class _Gatherer:
             yield from parse_block(block, self._shape)
 
 
-def read_parts(
-    files: LogFiles,
-    parts: Iterable[SegmentPart],
-    shape: Projection,
-    *,
-    listed_max: int | None = None,
-    whole: bool = False,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the records of parts of segments. For a part that no longer exists, a bad-line row says so; with *whole*
-    that raises FileNotFoundError. Raises OSError.
+def read_parts(files: LogFiles, parts: Iterable[SegmentPart], shape: Projection) -> Iterator[pa.RecordBatch]:
+    """Yield the records of parts of segments. Raises FileNotFoundError if a segment is gone; OSError.
 
-    The first *listed_max* bad lines of each part are rows, followed by the number of further ones; None: all are rows.
+    The first bad lines of each part are rows (`limits.BAD_LINES_LISTED`), followed by the number of further ones.
     """
     gatherer = _Gatherer(shape)
     for part in parts:
@@ -64,18 +56,12 @@ def read_parts(
         try:
             first = _first_line(files, path, part.low)
             last = _offset_before(files, first, part)
-            place = ReadPosition(part.node, part.segment.boot, last, part.before, listed_max)
+            place = ReadPosition(part.node, part.segment.boot, last, part.before)
             for byte, data in _blocks(files, first, part):
                 yield from gatherer.add(place, path, byte, data)
         except _ShortError as error:
             reason = f"the file ends here, but had {part.high} bytes when reading it was planned"
             yield bad_rows([(path, error.byte, reason)], shape)
-        except FileNotFoundError:
-            yield from gatherer.flush()
-            if whole:
-                raise
-            reason = f"the file vanished before bytes {part.low} to {part.high} of it were read"
-            yield bad_rows([(path, part.low, reason)], shape)
     yield from gatherer.flush()
 
 

@@ -69,7 +69,7 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     session = start_session(builder, master)
     from spark_sink import source  # noqa: PLC0415 - as above
 
-    for each in (source.TinyssbDataSource, source.TinyssbPartialsDataSource, source.TinyssbLandDataSource):
+    for each in (source.TinyssbPartialsDataSource, source.TinyssbLandDataSource):
         session.dataSource.register(each)
     return session
 

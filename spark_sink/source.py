@@ -1,21 +1,15 @@
-"""The ``tinyssb`` data source: the nodes' event logs as a stream, or all at once.
+"""Spark's data sources for event logs: streams whose tasks read records, and hand out what they make of them.
 
-    spark.dataSource.register(TinyssbDataSource)
-    spark.readStream.format("tinyssb").option("maxBytesPerBatch", 32 * 2**20).load("/var/log/tinyssb")
+``tinyssb-partials`` hands out what `spark_sink.partials.reduce` makes: rows of (``part``, the part's name; ``rows``, a
+table as an Arrow IPC stream). The tasks of ``tinyssb-land`` write the records as Parquet files, and hand out which
+files these are, in the same form. No record goes to Java: that costs more than to parse it.
 
 Options: ``path`` (also the argument of ``load``; a folder, or ``s3://bucket/prefix``), ``endpoint`` (of an
 S3-compatible store), ``maxBytesPerBatch`` (bytes, 0 for no limit), ``maxBytesPerTask`` (bytes), ``startingOffset``
-(JSON of an offset: where a query without a checkpoint begins). All columns are in ``spark_sink.schema``; who gives
-``schema(...)`` with fewer of them is served faster.
-
-``tinyssb-partials`` reads the same with the same options, and hands out what `spark_sink.partials.reduce` makes of it
-in the tasks: rows of (``part``, the part's name; ``rows``, a table as an Arrow IPC stream).
-
-``tinyssb-land`` has one more option, ``staging``: a folder in which its tasks write the records as Parquet files. It
-hands out which files these are, in the same form.
+(JSON of an offset: where a query without a checkpoint begins), and for landing ``staging``, a folder for new files.
 """
 
-import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     DataSource,
-    DataSourceReader,
     DataSourceStreamReader,
     InputPartition,
 )
@@ -37,7 +30,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark_sink import limits, line_parser, schema, segment_reader
+from spark_sink import limits
 from spark_sink.errors import OptionError
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.planner import Planner
@@ -45,6 +38,7 @@ from spark_sink.segments import SegmentPart, pack_tasks
 from spark_sink.stream_offset import (
     StreamOffset,
     parse_offset,
+    parse_offset_text,
     serialize_offset,
 )
 
@@ -93,7 +87,7 @@ class Options:
         if not text:
             return {}
         try:
-            return parse_offset(json.loads(text))
+            return parse_offset_text(text)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise OptionError(
                 "startingOffset", text[: limits.BAD_TEXT_MAX], "an offset of this source"
@@ -105,17 +99,6 @@ def _size(options: Mapping[str, str], name: str, default: int, *, least: int) ->
     if not (text.isascii() and text.isdecimal()) or int(text) < least:
         raise OptionError(name, text, f"a whole number of bytes, {least} or more")
     return int(text)
-
-
-def _names(wanted: StructType) -> list[str]:
-    """Return the requested columns. Raises OptionError if the source has no such column, or of another type."""
-    known = {field.name: field.type.value for field in schema.COLUMNS}
-    for field in wanted:
-        if known.get(field.name) != field.dataType.simpleString().upper():
-            raise OptionError(
-                "schema", f"{field.name} {field.dataType.simpleString()}", "columns of the source"
-            )
-    return wanted.names
 
 
 class Task(InputPartition):
@@ -132,20 +115,22 @@ class Task(InputPartition):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPlan:
+class ReadPlan(ABC):
     """Reading of tasks; it is sent to the workers."""
 
     options: Options
-    names: tuple[str, ...] = ()
 
     def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
         """Cut what lies between two offsets into tasks. Raises LostRecordsError, OSError."""
         return [Task(task) for task in pack_tasks(planner.parts(start, end), self.options.bytes_per_task)]
 
+    @abstractmethod
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Read a task. Raises OSError."""
-        shape = line_parser.Projection(self.names)
-        yield from segment_reader.read_parts(self.options.files(), task.parts, shape)
+        """Read a task, and yield packed tables. Raises FileNotFoundError if a file of it is gone; OSError.
+
+        What is counted once and for all needs every file that was planned: without one, the query fails, and is started
+        again with what is there then.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +138,10 @@ class PartialsPlan(ReadPlan):
     """Reduction of tasks: their records become partial tables."""
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Reduce the records of a task. Raises FileNotFoundError if a file of it is gone; OSError.
+        """Reduce the records of a task."""
+        from spark_sink.partial_tables import read_task  # noqa: PLC0415 - not needed for landing
 
-        What is merged once and for all needs every file that was planned: without one, the query fails, and is started
-        again with what is there then.
-        """
-        from spark_sink.partial_tables import partial_tables  # noqa: PLC0415 - not needed for rows alone
-
-        for part, table in partial_tables(self.options.files(), task.parts):
+        for part, table in read_task(self.options.path, self.options.endpoint, task.parts):
             yield packed(part, table)
         yield _told(task)
 
@@ -176,7 +157,7 @@ class LandPlan(ReadPlan):
         return [Task(task) for task in whole_tasks(planner.parts(start, end), self.options.bytes_per_task)]
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Write the records of a task into files. Raises FileNotFoundError if a file of it is gone; OSError."""
+        """Write the records of a task into files."""
         from spark_sink.bronze.writer import write_parts  # noqa: PLC0415 - as above
 
         if task.parts:
@@ -213,32 +194,8 @@ def packed(part: str, table: pa.Table) -> pa.RecordBatch:
     )
 
 
-class TinyssbDataSource(DataSource):
-    """Spark's way in; see the module's description."""
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name for ``format``."""
-        return "tinyssb"
-
-    def schema(self) -> str:
-        """Return one flat schema for all kinds of records."""
-        return schema.ddl(field.name for field in schema.COLUMNS)
-
-    def reader(self, schema: StructType) -> "TinyssbReader":
-        """Read everything that is there now, once."""
-        return TinyssbReader(self._reading(schema))
-
-    def streamReader(self, schema: StructType) -> "TinyssbStreamReader":  # noqa: N802 - Spark's name
-        """Read on and on."""
-        return TinyssbStreamReader(self._reading(schema))
-
-    def _reading(self, wanted: StructType) -> ReadPlan:
-        return ReadPlan(Options.parse(self.options), tuple(_names(wanted)))
-
-
-class TinyssbPartialsDataSource(TinyssbDataSource):
-    """The same logs, reduced in the tasks to small tables for the analytics."""
+class TinyssbPartialsDataSource(DataSource):
+    """Logs, reduced in the tasks to small tables for the analytics."""
 
     @classmethod
     def name(cls) -> str:
@@ -249,7 +206,11 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
         """Return the schema of packed tables by name."""
         return PARTIALS
 
-    def _reading(self, wanted: StructType) -> ReadPlan:  # noqa: ARG002 - the columns that analytics need
+    def streamReader(self, schema: StructType) -> "TinyssbStreamReader":  # noqa: ARG002, N802 - Spark's name
+        """Read on and on."""
+        return TinyssbStreamReader(self._reading())
+
+    def _reading(self) -> ReadPlan:
         return PartialsPlan(Options.parse(self.options))
 
 
@@ -261,34 +222,11 @@ class TinyssbLandDataSource(TinyssbPartialsDataSource):
         """Return the name for ``format``."""
         return "tinyssb-land"
 
-    def _reading(self, wanted: StructType) -> ReadPlan:  # noqa: ARG002 - all columns
+    def _reading(self) -> ReadPlan:
         return LandPlan(Options.parse(self.options))
 
 
-class _TaskReader:
-    """The common part of both readers, which reads a task of a plan."""
-
-    def __init__(self, reading: ReadPlan) -> None:
-        self._reading = reading
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one task."""
-        assert isinstance(partition, Task)
-        return self._reading.read(partition)
-
-
-class TinyssbReader(_TaskReader, DataSourceReader):
-    """All records there are when the query is planned."""
-
-    def partitions(self) -> Sequence[Task]:
-        """Plan over a listing made now. Raises NoLogsFolderError; OSError."""
-        planner = Planner(self._reading.options.files())
-        planner.refresh()
-        start = self._reading.options.start()
-        return self._reading.tasks(planner, start, planner.advance(start, None))
-
-
-class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
+class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Stream of records; its offset holds which records of every boot have been read."""
 
     def __init__(self, reading: ReadPlan) -> None:
@@ -296,6 +234,11 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
         self._planner = Planner(reading.options.files())
         self._fixed = False
         self._planned: dict[str, Any] | None = None
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one task."""
+        assert isinstance(partition, Task)
+        return self._reading.read(partition)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Begin with everything, or at the offset in the options."""

@@ -1,6 +1,5 @@
 """The engine ``spark``: streams of batches whose tasks Spark runs, on this machine or on a cluster."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,12 +15,11 @@ from spark_sink.errors import SinkError
 from spark_sink.executors import SparkExecutors
 from spark_sink.job import Job, ReadBatch, ReadDiagnostics
 from spark_sink.log_files import open_files
-from spark_sink.planner import Planner
 from spark_sink.serving.address import shown
 from spark_sink.serving.database import Database
 from spark_sink.settings import Settings
 from spark_sink.source import bytes_of, unpacked
-from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offset
+from spark_sink.stream_offset import StreamOffset, parse_offset_text, serialize_offset_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,7 +77,7 @@ class LogStream:
         self._spark = spark
         self._settings = settings
         self._job = job
-        self._sides = ReadDiagnostics(Planner(open_files(settings.logs, settings.endpoint)))
+        self._sides = ReadDiagnostics(open_files(settings.logs, settings.endpoint))
 
     def start(self, *, once: bool) -> "StreamingQuery":
         """Start one behind what the database counts. Raises DatabaseFailedError."""
@@ -89,17 +87,21 @@ class LogStream:
             self._spark.readStream.format("tinyssb-partials")
             .option("maxBytesPerBatch", self._settings.bytes_per_batch)
             .option("endpoint", self._settings.endpoint)
-            .option("startingOffset", json.dumps(serialize_offset(place)))
+            .option("startingOffset", serialize_offset_text(place))
             .load(self._settings.logs)
             .writeStream.foreachBatch(partial(self._add, number, self._places))
             .option("checkpointLocation", self._places.location)
         )
         return _start(writer, once=once, look_every_s=0)
 
+    def progress(self) -> str:
+        """Say how much has been read."""
+        return str(self._sides)
+
     def _add(self, number: int, places: StreamPlaces, rows: "DataFrame", batch_id: int) -> None:
         begin_ns = time.perf_counter_ns()
         parts = unpacked(rows.toArrow())
-        place, read_bytes = parse_offset(json.loads(places.after(batch_id))), bytes_of(parts)
+        place, read_bytes = parse_offset_text(places.after(batch_id)), bytes_of(parts)
         self._sides.look(place, read_bytes)
         batch = ReadBatch(
             query=places.name,
@@ -123,6 +125,7 @@ class BronzeStream:
         self._settings = settings
         self._job = job
         self._files = CountedFiles(Path(settings.logs))
+        self._batches = 0
         rows = database.rows("SELECT query FROM batches")
         known = query_id(spark, settings.checkpoint)
         if rows and known is not None and rows[0][0] != known:
@@ -145,6 +148,10 @@ class BronzeStream:
         )
         return _start(writer, once=once, look_every_s=limits.BRONZE_LOOK_S)
 
+    def progress(self) -> str:
+        """Say how much has been read."""
+        return f"{self._batches} batches of the bronze read"
+
     def _add(self, number: int, rows: "DataFrame", batch_id: int) -> None:
         """Count the records that the files of a batch name. Raises DamagedDataError, OSError."""
         begin_ns = time.perf_counter_ns()
@@ -164,3 +171,4 @@ class BronzeStream:
             behind_bytes=self._files.behind_bytes(newest_ns),
         )
         self._job.add(number, batch)
+        self._batches += 1

@@ -133,38 +133,6 @@ def _is_read(tail: Tail | None, sizes: Mapping[int, int]) -> bool:
     return tail is None or sizes.get(tail.segment, 0) <= tail.byte
 
 
-def take_back(offset: StreamOffset, missing: str) -> StreamOffset:
-    """Return *offset* as it is if the records in *missing* were not read.
-
-    Earlier versions counted records that they had planned and not found, and listed them: JSON of [node, boot, first,
-    next, and if there are records before them, segment, byte and print of their tail]. Raises ValueError or TypeError
-    for what is something else.
-    """
-    places = {node: dict(boots) for node, boots in offset.items()}
-    for node, number, first, end, *tail in json.loads(missing):
-        boot = places.get(node, {}).get(number)
-        if boot is not None and covers(boot, first):
-            places[node][number] = _without(boot, first, end, Tail(*tail) if tail else None)
-    left = {node: {n: boot for n, boot in boots.items() if boot.runs} for node, boots in places.items()}
-    return {node: boots for node, boots in left.items() if boots}
-
-
-def _without(boot: BootProgress, first: int, end: int, tail: Tail | None) -> BootProgress:
-    runs: list[Interval] = []
-    stopped = boot.stopped
-    for run in boot.runs:
-        if not run.first <= first < run.next:
-            runs.append(run)
-            continue
-        if run.first < first:
-            runs.append(Interval(run.first, first, tail))
-        if end < run.next:
-            runs.append(replace(run, first=end))
-        elif run is boot.runs[-1]:
-            stopped = False
-    return replace(boot, stopped=stopped, runs=tuple(runs))
-
-
 def holes(first: int, end: int, known: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the parts of ``first``..``end`` that no interval of *known* covers."""
     found = []
@@ -218,6 +186,11 @@ def serialize_offset(offset: StreamOffset) -> dict[str, Any]:
     return {"version": limits.OFFSET_VERSION, "nodes": nodes}
 
 
+def serialize_offset_text(offset: StreamOffset) -> str:
+    """Write *offset* as JSON. Round trip: `parse_offset_text`."""
+    return json.dumps(serialize_offset(offset))
+
+
 def _serialize_boot(boot: BootProgress) -> list[Any]:
     flags = _STOPPED * boot.stopped
     if boot.clean is not None:
@@ -238,20 +211,20 @@ def parse_offset(stored: Mapping[str, Any]) -> StreamOffset:
     """
     version = stored["version"]
     if version != limits.OFFSET_VERSION:
-        cause = (
-            "The stream now accepts segments that come late and in any order; version 1 knew one place in each log."
-            if version == 1
-            else "This program does not know that version: a newer program or something else wrote it."
-        )
         raise ConfigurationError(
             f"How far each log was read is written by version {version}, and this program reads version "
-            f"{limits.OFFSET_VERSION}. {cause} Nothing was read. Begin again with a new database (or a new bronze, or "
-            "a new checkpoint, if it is a stream of your own): everything is made again from the logs."
+            f"{limits.OFFSET_VERSION}: another program wrote it. Nothing was read. Begin again with a new database, or "
+            "a new bronze: everything is made again from the logs."
         )
     return {
         node: {int(number): _parse_boot(boot) for number, boot in boots.items()}
         for node, boots in stored["nodes"].items()
     }
+
+
+def parse_offset_text(text: str) -> StreamOffset:
+    """Read what `serialize_offset_text` wrote. Raises ConfigurationError and others, as `parse_offset`."""
+    return parse_offset(json.loads(text))
 
 
 def _parse_boot(stored: list[Any]) -> BootProgress:

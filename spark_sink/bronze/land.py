@@ -5,7 +5,6 @@ driver commits these with the offset, once. Rounds follow each other slowly: eac
 few.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,12 +19,13 @@ from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES
 from spark_sink.checkpoint import StreamPlaces
 from spark_sink.errors import OptionError, SinkError
+from spark_sink.job import ReadDiagnostics
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.segment_choice import ProbeCache, choose
 from spark_sink.segments import Segment
 from spark_sink.settings import LOCAL, check_least, check_logs, check_spark
-from spark_sink.source import LANDED, unpacked
-from spark_sink.stream_offset import BootProgress, StreamOffset, covers, parse_offset
+from spark_sink.source import LANDED, bytes_of, unpacked
+from spark_sink.stream_offset import BootProgress, StreamOffset, covers, parse_offset_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,6 +88,7 @@ class LandJob:
         self._spark = spark
         self._settings = settings
         self._folder = folder
+        self._sides = ReadDiagnostics(open_files(settings.logs, settings.endpoint))
         self.rows = 0
         """Rows landed so far."""
 
@@ -115,8 +116,14 @@ class LandJob:
         files = pa.concat_tables([FILES.empty_table(), *(table for part, table in parts if part == LANDED)])
         if places is not self._places:
             raise SinkError("A stream that has been replaced came with one more batch; nothing was landed.")
-        self._folder.commit(places.name, batch_id, places.after(batch_id), files)
+        offset = places.after(batch_id)
+        self._folder.commit(places.name, batch_id, offset, files)
         self.rows += sum(files.column("rows").to_pylist())
+        self._sides.look(parse_offset_text(offset), bytes_of(parts))
+
+    def progress(self) -> str:
+        """Say how much has been read."""
+        return str(self._sides)
 
 
 def land(settings: LandSettings, tell: Callable[[str], None]) -> int:
@@ -164,7 +171,7 @@ def delete_landed(settings: LandSettings, folder: BronzeFolder, now_s: float) ->
     last = folder.last()
     if last is None:
         return []
-    offset = parse_offset(json.loads(last.offset))
+    offset = parse_offset_text(last.offset)
     changed_s = now_s - settings.older_than_h * _HOUR_S
     files = open_files(settings.logs)
     found = [

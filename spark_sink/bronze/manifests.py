@@ -21,7 +21,6 @@ from spark_sink import limits
 from spark_sink.bronze.writer import sync
 from spark_sink.errors import BusyError, ConfigurationError, SinkError
 from spark_sink.settings import LANDING
-from spark_sink.stream_offset import parse_offset, serialize_offset, take_back
 
 _NAME: Final = re.compile(r"[0-9]{12}\.json\Z")
 _DAY: Final = re.compile(r"day=([0-9]{4}-[0-9]{2}-[0-9]{2})\Z")
@@ -108,7 +107,7 @@ class BronzeFolder:
         """Raises OSError."""
         fields = {name: getattr(manifest, name) for name in Manifest.__slots__}
         torn = self._own / "manifest.new"
-        torn.write_text(json.dumps({"version": limits.BRONZE_VERSION, "missing": "[]", **fields}))
+        torn.write_text(json.dumps({"version": limits.BRONZE_VERSION, **fields}))
         sync(torn)
         sync(self.staging)
         torn.replace(self._own / f"{manifest.number:012d}.json")
@@ -177,11 +176,8 @@ def _parse(text: str, path: Path) -> Manifest:
             raise ConfigurationError(
                 f"{path} was written by another version of tinyssb-sink; nothing was done. Land into a new folder."
             )
-        files = tuple((str(staged), str(name)) for staged, name in found.pop("files"))
-        if (missing := found.pop("missing", "[]")) != "[]":
-            place = take_back(parse_offset(json.loads(found["offset"])), missing)
-            found["offset"] = json.dumps(serialize_offset(place))
-        return Manifest(**found, files=files)
+        found["files"] = tuple((str(staged), str(name)) for staged, name in found["files"])
+        return Manifest(**{name: found[name] for name in Manifest.__slots__})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigurationError(
             f"{path} is damaged; nothing was done. Land into a new folder, or restore this file."

@@ -3,8 +3,9 @@
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +42,8 @@ class _Cut:
     """Rows of one part and one day."""
 
     day: int
-    rows: Ints
+    begin: int
+    end: int
     piece: BronzePiece
 
 
@@ -50,10 +52,14 @@ def write_parts(files: LogFiles, parts: Sequence[SegmentPart], staging: Path) ->
 
     Raises FileNotFoundError if a segment is gone; OSError.
     """
-    batches = segment_reader.read_parts(files, parts, _SHAPE, listed_max=limits.BAD_LINES_LISTED, whole=True)
+    batches = segment_reader.read_parts(files, parts, _SHAPE)
     rows = pa.Table.from_batches(batches, _SHAPE.schema)
+    of_part = _parts_of(parts, rows)
+    if not (of_part[1:] >= of_part[:-1]).all():  # how many more lines are bad is said at the end of a block
+        order = np.argsort(of_part, kind="stable")
+        of_part, rows = of_part[order], rows.take(pa.array(order))
     by_day: dict[int, list[_Cut]] = {}
-    for cut in _cuts(files, parts, rows):
+    for cut in _cuts(files, parts, of_part, rows):
         by_day.setdefault(cut.day, []).append(cut)
     found = [_write(staging, day, cuts, rows) for day, cuts in sorted(by_day.items())]
     return pa.Table.from_pylist(found, FILES)
@@ -66,7 +72,9 @@ def file_name(day: date, number: int) -> str:
 
 def _write(staging: Path, day: int, cuts: Sequence[_Cut], rows: pa.Table) -> dict[str, object]:
     """Write the rows of a day. Raises OSError."""
-    chosen = rows.take(pa.array(np.concatenate([cut.rows for cut in cuts])))
+    ends = [cut.end for cut in cuts if cut.end not in {next_.begin for next_ in cuts}]
+    begins = [cut.begin for cut in cuts if cut.begin not in {before.end for before in cuts}]
+    chosen = pa.concat_tables(rows.slice(begin, end - begin) for begin, end in zip(begins, ends, strict=True))
     number = secrets.randbits(63)
     chosen = chosen.append_column(FILE, pa.array(np.full(len(chosen), number, np.int64)))
     path = staging / f"{number:016x}.parquet"
@@ -97,19 +105,17 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-def _cuts(files: LogFiles, parts: Sequence[SegmentPart], rows: pa.Table) -> Iterator[_Cut]:
-    """Cut *rows* by part, and where the day changes. Raises FileNotFoundError; OSError."""
-    of_part = _parts_of(parts, rows)
-    order = np.argsort(of_part, kind="stable")
-    ends = np.searchsorted(of_part[order], np.arange(len(parts) + 1))
+def _cuts(files: LogFiles, parts: Sequence[SegmentPart], of_part: Ints, rows: pa.Table) -> Iterator[_Cut]:
+    """Cut *rows*, in order of their parts, by part, and where the day changes. Raises FileNotFoundError; OSError."""
+    ends = np.searchsorted(of_part, np.arange(len(parts) + 1)).tolist()
     offsets = pc.fill_null(rows.column("offset"), -1).to_numpy()
     t_us = pc.fill_null(rows.column("t_us"), -1).to_numpy()
     stops = pc.fill_null(pc.equal(rows.column("kind"), "stop"), fill_value=False).to_numpy()
-    for number, part in enumerate(parts):
-        of_one = order[ends[number] : ends[number + 1]]
-        if len(of_one):
-            stopped = bool(stops[of_one[np.argmax(offsets[of_one])]])
-            yield from _cut_part(files, part, of_one, offsets[of_one], t_us[of_one], stopped=stopped)
+    for part, (begin, end) in zip(parts, pairwise(ends), strict=True):
+        if begin < end:
+            stopped = bool(stops[begin + np.argmax(offsets[begin:end])])
+            cuts = _cut_part(files, part, offsets[begin:end], t_us[begin:end], stopped=stopped)
+            yield from (replace(cut, begin=begin + cut.begin, end=begin + cut.end) for cut in cuts)
 
 
 def _parts_of(parts: Sequence[SegmentPart], rows: pa.Table) -> Ints:
@@ -147,17 +153,20 @@ def _first(part: SegmentPart) -> int:
 
 
 def _cut_part(
-    files: LogFiles, part: SegmentPart, rows: Ints, offsets: Ints, t_us: Ints, *, stopped: bool
+    files: LogFiles, part: SegmentPart, offsets: Ints, t_us: Ints, *, stopped: bool
 ) -> Iterator[_Cut]:
-    """Cut one part where the day changes, `limits.PIECES_MAX` times at most. Raises FileNotFoundError; OSError."""
+    """Cut one part where the day changes, `limits.PIECES_MAX` times at most; rows are counted from its first one.
+
+    Raises FileNotFoundError; OSError.
+    """
     days = _days(t_us)
     begins = np.flatnonzero(run_starts(days))[: limits.PIECES_MAX].tolist()
     first = _first(part)
-    for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True):
-        is_last = end == len(rows)
+    for begin, end in zip(begins, [*begins[1:], len(days)], strict=True):
+        is_last = end == len(days)
         after = part.before if is_last else max(first, int(offsets[:end].max()) + 1)
         piece = _piece(files, part, first, after, is_last=is_last, stopped=stopped and is_last)
-        yield _Cut(int(days[begin]), rows[begin:end], piece)
+        yield _Cut(int(days[begin]), begin, end, piece)
         first = after
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from spark_sink.serving import totals
-from spark_sink.serving.tables import GONE, TABLES, Column, ColumnType, Table
+from spark_sink.serving.tables import TABLES, Column, ColumnType, Table
 
 ARROW_TYPES: Final = {kind: pa.type_for_alias(kind.value) for kind in ColumnType}
 """Types of columns in Arrow."""
@@ -49,9 +49,9 @@ def quoted(names: Sequence[str]) -> str:
 
 
 def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list[str]:
-    """Return the statements that add the tables and columns that a database lacks, and delete tables that are not used
-    any more; *existing* has its columns by table."""
-    statements = [f"DROP TABLE {name}" for name in GONE if name in existing]
+    """Return the statements that add the tables and columns that a database lacks; *existing* has its columns by
+    table."""
+    statements = []
     for table in TABLES.values():
         columns = existing.get(table.name)
         if columns is None:

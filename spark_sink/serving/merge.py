@@ -202,7 +202,6 @@ def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
             _merge_facts(database, names, batch)
             _merge_sides(database, names, batch)
             _note(database, batch, begin_ns)
-            database.execute("DELETE FROM meta WHERE name = ?", (meta.MISSING,))
             meta.write(database, "program", meta.PROGRAM)
     except BaseException:
         names.forget()

@@ -41,10 +41,6 @@ SIGHTS_UNTIL: Final = "sights_until_us"
 """Row with the hour before which no packets were deleted either; missing if that is unknown."""
 
 
-MISSING: Final = "missing"
-"""Row of earlier versions: records that the offset counts as read and that were not there (`take_back`)."""
-
-
 def write(database: Database, name: str, value: int | str) -> None:
     """Put a value into a row. Within a transaction. Raises DatabaseFailedError."""
     database.execute(

@@ -77,24 +77,6 @@ def kept(
     return some[can(some)].tolist(), rows
 
 
-def repair(database: Database, latest_us: int) -> bool:
-    """Undo a deletion limit that a clock ahead of *latest_us* caused in an earlier version; return whether there was
-    one.
-
-    The packets are gone, so rows made from them stay. All hours after them can be made again. In a transaction of its
-    own. Raises DatabaseFailedError.
-    """
-    since_us = read_number(database, SIGHTS_SINCE)
-    if since_us is None or since_us <= latest_us:
-        return False
-    ((last_us,),) = database.rows("SELECT max(hour_us) FROM groups WHERE hour_us <= ?", (latest_us,))
-    with database.transaction():
-        database.execute("DELETE FROM meta WHERE name = ?", (SIGHTS_SINCE,))
-        if isinstance(last_us, int):
-            write(database, SIGHTS_SINCE, last_us + HOUR_US)
-    return True
-
-
 def _freeze(database: Database, low_us: int, high_us: int) -> None:
     """Freeze the hours that depend on this range, and those between frozen hours and it: they are not made again."""
     before_us = low_us - limits.HOURS_BEFORE_US

@@ -201,7 +201,4 @@ DAY_SUMS: Final = (
 )
 """Sums of derived rows over days in which nothing changes any more, and which days these are."""
 
-GONE: Final = ("airtime",)
-"""Tables that earlier programs made, and that nothing is read from any more."""
-
 TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *TOTALS, *SIDE, *JOB, *DERIVED, *DAY_SUMS)}

@@ -4,7 +4,6 @@ Nodes stand in a ring, and each hears three to either side. From the columns on 
 tables, merge, refresh.
 """
 
-import json
 import pickle
 import threading
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import MicroBatch, merge
 from spark_sink.serving.names import NameNumbers
-from spark_sink.stream_offset import serialize_offset
+from spark_sink.stream_offset import serialize_offset_text
 from tests.spark_sink.logs import digits, feed_name, node_name
 
 NODES: Final = 1_000
@@ -248,7 +247,7 @@ class State:
             bad_lines=None,
             gaps=None,
             oddities=None,
-            offsets=json.dumps(serialize_offset({})),
+            offsets=serialize_offset_text({}),
             now_us=self.mesh.now_us,
             read_us=1,
             bytes=1,

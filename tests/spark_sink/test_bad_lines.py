@@ -134,7 +134,7 @@ def reduced(files: MemoryFiles, parts: Iterable[SegmentPart], task_size: int) ->
     return combine(
         part
         for task in pack_tasks(parts, task_size)
-        for part in reduce(segment_reader.read_parts(files, task, shape, listed_max=limits.BAD_LINES_LISTED))
+        for part in reduce(segment_reader.read_parts(files, task, shape))
     )
 
 

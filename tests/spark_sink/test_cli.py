@@ -209,7 +209,7 @@ class Orphan:
 
 
 def watch(orphan: Any, settings: Settings, told: list[str]) -> bool:
-    progress = runner.QueryProgress(settings, told.append, has_workers=lambda: True)
+    progress = runner.QueryProgress(told.append, lambda: True, str)
     progress.follow(orphan)
     return runner.watch_query(orphan, settings, progress)
 

@@ -1,6 +1,5 @@
 """The job: whatever kills it and whenever, each record is counted once, and derived rows are those of all records."""
 
-import json
 import os
 import shutil
 import signal
@@ -16,12 +15,9 @@ import pytest
 from spark_sink import job, limits
 from spark_sink.errors import BusyError, SinkError
 from spark_sink.log_files import LocalLogFiles
-from spark_sink.planner import Planner
-from spark_sink.serving import meta
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import merge
 from spark_sink.settings import LOCAL_ENGINE, SPARK_ENGINE, Settings
-from spark_sink.stream_offset import parse_offset
 from tests.spark_sink import contents, engines
 from tests.spark_sink.engines import ReadAll
 from tests.spark_sink.logs import NodeLog, Record, feed_name, mesh
@@ -159,27 +155,6 @@ def test_a_folder_that_is_away_after_a_power_cut_is_counted_once_it_is_back(
         assert contents.rows(settings.database, f"SELECT * FROM {table}") == []
 
 
-def test_what_an_earlier_version_counted_without_finding_it_is_counted_now(logs: Path) -> None:
-    """It counted records whose files were away when a planned batch was read, and listed them."""
-    written = mesh(logs, nodes=2, posts=6)
-    settings = settings_for(logs)
-    engines.read_locally(settings)
-    ((whole,),) = contents.rows(settings.database, "SELECT offsets FROM batches")
-    Path(settings.database).unlink()
-    away = (logs / written[0].node).rename(logs.parent / "away")
-    engines.read_locally(settings)
-    away.rename(logs / written[0].node)
-    boots = parse_offset(json.loads(whole))[written[0].node]
-    missing = [[written[0].node, n, run.first, run.next] for n, boot in boots.items() for run in boot.runs]
-    with open_for_writing(settings.database) as database, database.transaction():
-        database.execute("UPDATE batches SET offsets = ?", (whole,))
-        meta.write(database, meta.MISSING, json.dumps(missing))
-    engines.read_locally(settings)
-    check(settings, records_of(written))
-    engines.read_locally(settings)
-    check(settings, records_of(written))
-
-
 def test_a_stream_that_was_replaced_adds_nothing(logs: Path) -> None:
     settings = settings_for(logs)
     with open_for_writing(settings.database) as database:
@@ -197,7 +172,7 @@ def test_a_stream_that_was_replaced_adds_nothing(logs: Path) -> None:
 def test_how_much_is_behind_falls_between_two_looks(logs: Path) -> None:
     mesh(logs, nodes=2, posts=4)
     size = sum(path.stat().st_size for path in logs.rglob("*.jsonl"))
-    sides = job.ReadDiagnostics(Planner(LocalLogFiles(str(logs))))
+    sides = job.ReadDiagnostics(LocalLogFiles(str(logs)))
     seen = []
     for read_bytes in (0, 100, size):
         sides.look({}, read_bytes)

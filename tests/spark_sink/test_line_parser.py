@@ -147,7 +147,9 @@ def pieces_of(places: list[tuple[str, int, list[int]]]) -> Block:
     """A block of several files' lines, each file of a node and a boot."""
     data, pieces = b"", []
     for number, (node, boot, offsets) in enumerate(places):
-        pieces.append(BlockPart(len(data), f"{number}.jsonl", 7 * number, ReadPosition(node, boot, -1)))
+        pieces.append(
+            BlockPart(len(data), f"{number}.jsonl", 7 * number, ReadPosition(node, boot, -1, listed_max=100))
+        )
         data += b"".join(line({**heard(offset), "node": node, "boot": boot}) for offset in offsets)
     return Block(data, tuple(pieces))
 

@@ -215,22 +215,6 @@ def test_a_clock_far_ahead_neither_ages_packets_nor_sets_now(stream: Stream) -> 
     assert all(set(rows) <= set(after[table]) for table, rows in before.items())
 
 
-def test_what_an_earlier_version_forgot_for_a_clock_far_ahead_does_not_freeze_tables(stream: Stream) -> None:
-    of_today(stream)
-    stream.refresh.run_to_end()
-    wanted, last_us = contents.derived(stream.database), newest_us(stream)
-    with stream.database.transaction():
-        stream.database.execute("DELETE FROM groups WHERE hour_us >= ?", (last_us // HOUR_US * HOUR_US,))
-        stream.database.execute("DELETE FROM meta WHERE name = 'sights_since_us'")
-        stream.database.execute(
-            "INSERT INTO meta VALUES ('sights_since_us', ?)", (str(last_us + 70 * YEAR_US),)
-        )
-    of_today(stream)
-    assert read_number(stream.database, SIGHTS_SINCE) == last_us // HOUR_US * HOUR_US
-    stream.refresh.run_to_end()
-    assert contents.derived(stream.database) == wanted
-
-
 def two_of_now_and_one_of_1970(wall_us: int) -> dict[str, tuple[str, bytes]]:
     """Logs of an hour: ``a``, whose clock was never set, sends, ``b`` hears, and ``d`` is by himself."""
     began_us = {"a": 10 * HOUR_US, "b": wall_us - 5 * HOUR_US, "d": wall_us - 5 * HOUR_US}

@@ -19,30 +19,30 @@ def settings_for(folder: Path) -> Settings:
     return Settings(logs=str(folder), database=str(folder / "db.sqlite"))
 
 
-def progress(tmp_path: Path, said: list[str], *, workers: bool) -> QueryProgress:
+def progress(said: list[str], *, workers: bool) -> QueryProgress:
     query: Any = SimpleNamespace(lastProgress=None)
-    found = QueryProgress(settings_for(tmp_path), said.append, lambda: workers)
+    found = QueryProgress(said.append, lambda: workers, str)
     found.follow(query)
     return found
 
 
-def test_a_cluster_without_workers_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    patient = progress(tmp_path, said, workers=False)
+    patient = progress(said, workers=False)
     patient.look()
     assert said == []
     monkeypatch.setattr(limits, "ALONE_S", -1.0)
-    waiting = progress(tmp_path, said, workers=False)
+    waiting = progress(said, workers=False)
     waiting.look()
     waiting.look()
     assert len(said) == 1
     assert "no worker" in said[0]
 
 
-def test_a_cluster_with_workers_is_only_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_with_workers_is_only_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(limits, "ALONE_S", -1.0)
-    progress(tmp_path, said, workers=True).look()
+    progress(said, workers=True).look()
     assert said == []
 
 
@@ -63,7 +63,7 @@ class Query:
 def read(tmp_path: Path, said: list[str], *queries: Query) -> bool:
     """Read with *queries*, one after the other."""
     left = iter(queries)
-    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as LogStream.start
+    work: Any = SimpleNamespace(start=lambda *, once: next(left), progress=str)  # noqa: ARG005 - as LogStream.start
     return SupervisedQuery(work, settings_for(tmp_path), said.append, lambda: True, once=True).watch()
 
 
@@ -113,7 +113,7 @@ class Endless:
 
 def follow(tmp_path: Path, error: Exception) -> int:
     query = Endless()
-    work: Any = SimpleNamespace(start=lambda *, once: query)  # noqa: ARG005 - as LogStream.start
+    work: Any = SimpleNamespace(start=lambda *, once: query, progress=str)  # noqa: ARG005 - as LogStream.start
     refresh: Any = Broken(error)
     settings = settings_for(tmp_path)
     reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
@@ -135,7 +135,7 @@ def test_what_the_database_says_of_itself_is_said_as_it_is(tmp_path: Path) -> No
 def test_a_query_begun_after_the_job_was_told_to_end_ends(tmp_path: Path) -> None:
     first, second = Endless(), Endless()
     left = iter([first, second])
-    work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as LogStream.start
+    work: Any = SimpleNamespace(start=lambda *, once: next(left), progress=str)  # noqa: ARG005 - as LogStream.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
     reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
 

@@ -1,6 +1,5 @@
 """Offsets of a stream as intervals: joined, told apart, written down and read again."""
 
-import json
 from typing import Any
 
 import pytest
@@ -19,9 +18,9 @@ from spark_sink.stream_offset import (
     holes,
     join_runs,
     parse_offset,
-    serialize_offset,
+    parse_offset_text,
+    serialize_offset_text,
     step_on,
-    take_back,
 )
 
 COUNT = st.integers(0, 10**12)
@@ -39,12 +38,12 @@ OFFSETS = st.dictionaries(st.sampled_from("abc"), st.dictionaries(st.integers(1,
 
 @given(OFFSETS)
 def test_an_offset_comes_back_as_it_was(offset: Any) -> None:
-    assert parse_offset(json.loads(json.dumps(serialize_offset(offset)))) == offset
+    assert parse_offset_text(serialize_offset_text(offset)) == offset
 
 
-@pytest.mark.parametrize(("version", "cause"), [(1, "come late and in any order"), (3, "does not know")])
-def test_an_offset_of_another_version_says_what_broke_it_and_how_to_go_on(version: int, cause: str) -> None:
-    with pytest.raises(ConfigurationError, match=cause) as raised:
+@pytest.mark.parametrize("version", [1, 3])
+def test_an_offset_of_another_version_says_what_broke_it_and_how_to_go_on(version: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"written by version {version}") as raised:
         parse_offset({"version": version, "nodes": {}})
     assert "with a new database" in str(raised.value)
     assert isinstance(raised.value, SinkError)
@@ -116,31 +115,6 @@ def run(first: int, end: int) -> Interval:
 )
 def test_gaps_are_what_later_records_are_known_of(boots: Any, expected: list[Any]) -> None:
     assert gaps({"n": boots}) == [Gap("n", *gap) for gap in expected]
-
-
-@pytest.mark.parametrize(
-    ("missing", "expected"),
-    [
-        ('["n", 1, 0, 3]', BootProgress("p", True, True, (run(4, 9), Interval(9, 12, None)))),
-        ('["n", 1, 4, 9, 2, 7, "0a"]', BootProgress("p", True, True, (run(0, 3), Interval(9, 12, None)))),
-        ('["n", 1, 5, 7, 4, 7, "0a"]', BootProgress("p", True, True, (
-            run(0, 3), Interval(4, 5, Tail(4, 7, "0a")), Interval(7, 9, Tail(4, 1)), Interval(9, 12, None)))),
-        ('["n", 1, 10, 12, 9, 7]', BootProgress("p", True, False, (run(0, 3), run(4, 9), Interval(9, 10, Tail(9, 7))))),
-        ('["n", 1, 3, 4], ["n", 2, 0, 9], ["m", 1, 0, 9]',
-         BootProgress("p", True, True, (run(0, 3), run(4, 9), Interval(9, 12, None)))),
-    ],
-)  # fmt: skip
-def test_what_an_earlier_version_missed_is_taken_out_of_what_was_read(
-    missing: str, expected: BootProgress
-) -> None:
-    boot = BootProgress("p", True, True, (run(0, 3), run(4, 9), Interval(9, 12, None)))
-    assert take_back({"n": {1: boot}}, f"[{missing}]") == {"n": {1: expected}}
-
-
-def test_a_boot_of_which_nothing_was_found_was_not_read() -> None:
-    offset = {"n": {1: BootProgress(runs=(run(0, 3),)), 2: BootProgress(runs=(run(0, 1),))}}
-    assert take_back(offset, '[["n", 1, 0, 3]]') == {"n": {2: offset["n"][2]}}
-    assert take_back({"n": {1: offset["n"][1]}}, '[["n", 1, 0, 3]]') == {}
 
 
 def test_a_wrong_number_of_a_boot_does_not_make_a_hundred_million_gaps() -> None:

@@ -19,7 +19,7 @@ from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES, whole_tasks, write_parts
 from spark_sink.log_files import LocalLogFiles
 from spark_sink.planner import Planner
-from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offset
+from spark_sink.stream_offset import StreamOffset, parse_offset_text, serialize_offset_text
 
 
 class CrashError(Exception):
@@ -38,7 +38,7 @@ class Landing:
     def offset(self) -> StreamOffset:
         """How far each log is read, as the bronze has it."""
         last = self.folder.last()
-        return {} if last is None else parse_offset(json.loads(last.offset))
+        return {} if last is None else parse_offset_text(last.offset)
 
     def round(self, bytes_max: int | None = None, task_size: int = 10**9) -> None:
         """Start, land everything that is there, and end."""
@@ -57,7 +57,7 @@ class Landing:
                     write_parts(files, task, self.folder.staging) for task in whole_tasks(parts, task_size)
                 ]
                 made = pa.concat_tables([FILES.empty_table(), *tasks])
-                self.folder.commit(name, number, json.dumps(serialize_offset(after)), made)
+                self.folder.commit(name, number, serialize_offset_text(after), made)
                 self.done += 1
 
 

@@ -1,7 +1,6 @@
 """Landing: what lies where, and that each record is there once, whatever comes when and wherever the machine stops."""
 
 import fcntl
-import json
 import os
 import random
 import shutil
@@ -17,7 +16,7 @@ from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES
 from spark_sink.errors import BusyError, ConfigurationError, SinkError
 from spark_sink.schema import COLUMNS
-from spark_sink.stream_offset import StreamOffset, gaps, parse_offset
+from spark_sink.stream_offset import StreamOffset, gaps
 from tests.spark_sink.bronze.landing import (
     CrashError,
     Landing,
@@ -185,27 +184,6 @@ def test_a_batch_that_does_not_follow_the_last_one_is_refused(tmp_path: Path, lo
     for query, batch_id in ((last.query, last.batch_id), (last.query, last.batch_id + 2), ("other", 1)):
         with pytest.raises(SinkError, match="nothing was landed"):
             landing.folder.commit(query, batch_id, "{}", FILES.empty_table())
-    check(landing)
-
-
-def test_what_an_earlier_version_landed_without_finding_it_is_landed_now(tmp_path: Path, logs: Path) -> None:
-    """It counted records whose files were away when a planned batch was read, and listed them."""
-    mesh(logs, nodes=2, posts=6)
-    landing = Landing(logs, tmp_path / "bronze")
-    folder = min(logs.iterdir())
-    landing.round()
-    whole = landing.folder.last()
-    assert whole is not None
-    shutil.rmtree(landing.folder.root)
-    away = folder.rename(tmp_path / "away")
-    landing.round()
-    away.rename(folder)
-    (path,) = (landing.folder.root / "_land").glob("*.json")
-    manifest = json.loads(path.read_text())
-    boots = parse_offset(json.loads(whole.offset))[folder.name]
-    missing = [[folder.name, n, run.first, run.next] for n, boot in boots.items() for run in boot.runs]
-    path.write_text(json.dumps({**manifest, "offset": whole.offset, "missing": json.dumps(missing)}))
-    landing.round()
     check(landing)
 
 
