@@ -44,10 +44,17 @@ def heatmap(scope: Scope) -> Answer:
             [newest[feed_no] - held.get((number, feed_no), 0) for number in nodes] for feed_no in feeds
         ],
         "chunks_missing": chunks,
-        "hidden": {
-            "nodes": (len(scope.found_nodes()) or len(scope.nodes)) - len(nodes),
-            "feeds": (len(common.found_feeds(scope, standing.lacked)) or len(standing.lacked)) - len(feeds),
-        },
+        "hidden": _hidden(scope, standing.lacked, nodes, feeds),
+    }
+
+
+def _hidden(scope: Scope, lacked: dict[int, int], nodes: list[int], feeds: list[int]) -> dict[str, int]:
+    """Return how many nodes and feeds there was no room for; none if the words name nothing."""
+    if not (nodes or feeds):
+        return {"nodes": 0, "feeds": 0}
+    return {
+        "nodes": (len(scope.found_nodes()) or len(scope.nodes)) - len(nodes),
+        "feeds": (len(common.found_feeds(scope, lacked)) or len(lacked)) - len(feeds),
     }
 
 

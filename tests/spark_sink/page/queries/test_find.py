@@ -47,7 +47,8 @@ def test_words_that_name_one_side_of_the_heat_map_leave_the_other_as_it_is(datab
     assert [row["feed"] for row in found["feeds"]] == [feed_of(PHONES[0])]
     assert found["nodes"] == usual["nodes"]
     assert found["hidden"] == {"nodes": len(NODES) - 2, "feeds": 0}
-    assert ask(database, "heatmap", find="nobody")["nodes"] == []
+    nothing = ask(database, "heatmap", find="nobody")
+    assert (nothing["nodes"], nothing["hidden"]) == ([], {"nodes": 0, "feeds": 0})
 
 
 @pytest.mark.parametrize("scope", ["node", "hop", "feed"])
