@@ -17,7 +17,7 @@ import pytest
 from spark_sink.bronze.footer import KEY, BronzePiece, parse_footer
 from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES, whole_tasks, write_parts
-from spark_sink.log_files import LocalLogFiles
+from spark_sink.log_files import LocalLogFiles, LogFiles
 from spark_sink.planner import Planner
 from spark_sink.stream_offset import StreamOffset, parse_offset_text, serialize_offset_text
 
@@ -29,8 +29,10 @@ class CrashError(Exception):
 class Landing:
     """Streams into a bronze, by hand."""
 
-    def __init__(self, logs: Path, bronze: Path) -> None:
+    def __init__(self, logs: Path, bronze: Path, files: LogFiles | None = None) -> None:
+        """*files*: where the logs are read; where they lie, unless that is given."""
         self.logs = logs
+        self._files = files
         self.folder = BronzeFolder(bronze)
         self.done = 0
         """Batches committed."""
@@ -44,7 +46,7 @@ class Landing:
         """Start, land everything that is there, and end."""
         name = uuid4().hex
         with self.folder.writing():
-            files = LocalLogFiles(str(self.logs))
+            files = self._files or LocalLogFiles(str(self.logs))
             planner = Planner(files)
             planner.refresh()
             for number in count():

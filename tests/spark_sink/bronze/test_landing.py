@@ -15,6 +15,7 @@ from spark_sink.bronze.footer import count_pieces
 from spark_sink.bronze.manifests import BronzeFolder
 from spark_sink.bronze.writer import FILES
 from spark_sink.errors import BusyError, ConfigurationError, SinkError
+from spark_sink.log_files import open_files
 from spark_sink.schema import COLUMNS
 from spark_sink.stream_offset import StreamOffset, gaps
 from tests.spark_sink.bronze.landing import (
@@ -29,6 +30,9 @@ from tests.spark_sink.bronze.landing import (
     rows_of,
 )
 from tests.spark_sink.logs import T0_US, NodeLog, line, mesh, node_name
+from tests.spark_sink.test_object_files import store, upload
+
+__all__ = ("store",)  # a fixture
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -184,6 +188,20 @@ def test_a_batch_that_does_not_follow_the_last_one_is_refused(tmp_path: Path, lo
     for query, batch_id in ((last.query, last.batch_id), (last.query, last.batch_id + 2), ("other", 1)):
         with pytest.raises(SinkError, match="nothing was landed"):
             landing.folder.commit(query, batch_id, "{}", FILES.empty_table())
+    check(landing)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_logs_in_an_object_store_are_landed_as_those_in_folders(
+    store: str, tmp_path: Path, logs: Path
+) -> None:
+    for log in mesh(logs, nodes=2, posts=6):
+        log.rotate()
+        log.add("x")
+    upload(store, logs)
+    landing = Landing(logs, tmp_path / "bronze", open_files("s3://logs/mesh", store))
+    landing.round(bytes_max=4_000, task_size=1_500)
+    assert landing.done > 1
     check(landing)
 
 
