@@ -214,6 +214,13 @@ def _add_spark_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_number(parser, "--threads", 2, "tasks that run at one time, on this machine")
     _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
+    parser.add_argument(
+        "--spark-ui",
+        dest="ui_port",
+        type=_port,
+        metavar="PORT",
+        help="port of Spark's own page with jobs and tasks, 0 for a free one (default: no such page)",
+    )
 
 
 def _port(text: str) -> int:

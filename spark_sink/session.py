@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,8 +46,11 @@ def _java_failed(words: str) -> UnavailableError:
     )
 
 
-def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "SparkSession":
-    """Start Java and Spark in this process, or give what already runs; *master* may name a cluster.
+def make_session(
+    *, threads: int, memory_mb: int, master: str = LOCAL, ui_port: int | None = None
+) -> "SparkSession":
+    """Start Java and Spark in this process, or give what already runs; *master* may name a cluster. *ui_port*: of
+    Spark's own page; None: there is none.
 
     Raises UnavailableError.
     """
@@ -64,7 +68,10 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
         builder = builder.master(f"local[{threads}]")
     elif master != LOCAL:
         builder = builder.master(master)
-    for name, value in session_config(threads, memory_mb, local=local, submitted=submitted).items():
+    if local:
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # where Spark's own page listens
+    config = session_config(threads, memory_mb, local=local, submitted=submitted, ui_port=ui_port)
+    for name, value in config.items():
         builder = builder.config(name, value)
     session = start_session(builder, master)
     from spark_sink import source  # noqa: PLC0415 - as above
@@ -72,6 +79,12 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
     for each in (source.TinyssbPartialsDataSource, source.TinyssbLandDataSource):
         session.dataSource.register(each)
     return session
+
+
+def announce_ui(session: "SparkSession", tell: Callable[[str], None]) -> None:
+    """Say where Spark's own page is, if there is one."""
+    if (place := session.sparkContext.uiWebUrl) is not None:
+        tell(f"Spark's own page is at {place}")
 
 
 def has_workers(session: "SparkSession") -> bool:
@@ -111,11 +124,13 @@ def start_session(builder: "SparkSession.Builder", master: str) -> "SparkSession
             os.close(kept)
 
 
-def session_config(threads: int, memory_mb: int, *, local: bool, submitted: bool) -> dict[str, str]:
+def session_config(
+    threads: int, memory_mb: int, *, local: bool, submitted: bool, ui_port: int | None = None
+) -> dict[str, str]:
     """Return Spark's settings: *local* for a master in this process, *submitted* by `spark-submit`."""
     config = {
         "spark.python.daemon.module": "spark_sink.worker_daemon",
-        "spark.ui.enabled": "false",  # it would be open to everyone who reaches this machine
+        "spark.ui.enabled": "false",  # on a cluster it is open to everyone who reaches the driver
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",  # batches are small and their shape is known
@@ -123,6 +138,8 @@ def session_config(threads: int, memory_mb: int, *, local: bool, submitted: bool
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         "spark.sql.streaming.minBatchesToRetain": "20",
     }
+    if ui_port is not None:
+        config |= {"spark.ui.enabled": "true", "spark.ui.port": str(ui_port), "spark.ui.killEnabled": "false"}
     if not submitted:
         config |= {
             "spark.driver.memory": f"{memory_mb}m",

@@ -94,12 +94,16 @@ class Settings:
     """Tasks at a time, where they run on this machine."""
     memory_mb: int = 1024
     """Java's heap."""
+    ui_port: int | None = None
+    """Port of Spark's own page; None: there is none."""
 
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
         check_logs(self.logs)
         if self.engine == LOCAL_ENGINE and (self.is_bronze or self.master != LOCAL):
             raise OptionError("--engine", LOCAL_ENGINE, "spark for a bronze, and with --master")
+        if self.engine == LOCAL_ENGINE and self.ui_port is not None:
+            raise OptionError("--spark-ui", str(self.ui_port), "used with --engine spark")
         if self.is_bronze and not self.checkpoint:
             raise OptionError(
                 "--checkpoint", "", "given, because a database that is not a file has no folder for it"

@@ -55,8 +55,12 @@ def started(settings: Settings, tell: Callable[[str], None]) -> Iterator[SparkEn
     """Start Spark, and stop it at the end. Raises UnavailableError."""
     tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
     spark = session.make_session(
-        master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
+        master=settings.master,
+        threads=settings.threads,
+        memory_mb=settings.memory_mb,
+        ui_port=settings.ui_port,
     )
+    session.announce_ui(spark, tell)
     try:
         yield SparkEngine(spark, settings, tell)
     finally:

@@ -62,6 +62,8 @@ class LandSettings:
     """Spark's tasks at a time, where it runs in this process."""
     memory_mb: int = 1024
     """Java's heap."""
+    ui_port: int | None = None
+    """Port of Spark's own page; None: there is none."""
 
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
@@ -136,8 +138,12 @@ def land(settings: LandSettings, tell: Callable[[str], None]) -> int:
     with folder.writing():
         tell(f"Starting Spark to land {settings.logs} in {settings.bronze} …")
         spark = session.make_session(
-            master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
+            master=settings.master,
+            threads=settings.threads,
+            memory_mb=settings.memory_mb,
+            ui_port=settings.ui_port,
         )
+        session.announce_ui(spark, tell)
         try:
             with runner.stop_signals() as stopped:
                 while True:

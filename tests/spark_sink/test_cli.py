@@ -74,6 +74,11 @@ def test_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
             "--engine is 'local'",
             78,
         ),
+        (
+            ["{logs}", "--db", "{logs}/db", "--engine", "local", "--spark-ui", "4040"],
+            "--spark-ui is '4040', but must be used with --engine spark",
+            78,
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_java_starts(
@@ -188,6 +193,14 @@ def test_what_suits_one_process_is_set_for_one_process(submitted: bool) -> None:
     }
     assert ("spark.driver.memory" in cluster) is not submitted
     assert cluster["spark.python.daemon.module"] == "spark_sink.worker_daemon"
+
+
+def test_the_page_of_spark_is_served_if_it_is_asked_for() -> None:
+    usual = session.session_config(2, 700, local=True, submitted=False)
+    assert (usual["spark.ui.enabled"], "spark.ui.port" in usual) == ("false", False)
+    asked = session.session_config(2, 700, local=True, submitted=False, ui_port=4_050)
+    assert (asked["spark.ui.enabled"], asked["spark.ui.port"]) == ("true", "4050")
+    assert asked["spark.ui.killEnabled"] == "false"
 
 
 class Orphan:
