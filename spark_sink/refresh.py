@@ -77,7 +77,7 @@ class Refresh:
             return self._sum_up_a_day(now_us) or made
         if self._schedule.clocks_are_due(now_us, dirty, self._clocks):
             self._estimate_clocks(limits.CLOCK_MOVED_US)
-            self._schedule.clocks.done(now_us, self._wall_us())
+            self._schedule.note_clocks(now_us)
             dirty = self._schedule.marked(self._clocks)
         self._derive(dirty)
         self._schedule.note_derived()
@@ -91,7 +91,9 @@ class Refresh:
         *tell* is called with the number of hours done and the number of all. Raises DatabaseFailedError.
         """
         self._schedule.marked(self._clocks)
+        now_us = self._wall_us()
         self._estimate_clocks(0)
+        self._schedule.note_clocks(now_us)
         while (dirty := self._schedule.marked(self._clocks)).num_rows:
             self._derive(dirty, tell)
         self._make_alerts()

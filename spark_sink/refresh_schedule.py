@@ -19,6 +19,8 @@ from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Database
 from spark_sink.sighted_hours import KEY, SightedHours, hours_table
 
+_AHEAD_MAX_US: Final = 2 * HOUR_US
+
 
 @dataclass(slots=True)
 class Timer:
@@ -61,7 +63,11 @@ class RefreshSchedule:
         self._derived = False
         self.clocks: Final = Timer(60_000_000, 0.05)  # clocks hardly change
         if database.rows("SELECT 1 FROM clocks LIMIT 1"):
-            self.clocks.due_us = wall_us() + self.clocks.every_us
+            due_us = meta.read_number(database, meta.CLOCKS_DUE) or 0
+            ahead_us = max(self.clocks.every_us, due_us - wall_us())
+            self.clocks.due_us = wall_us() + min(
+                ahead_us, _AHEAD_MAX_US
+            )  # the machine's clock may have been set back
         self.alerts: Final = Timer(5_000_000, limits.REFRESH_SHARE)
         self.retention: Final = Timer(HOUR_US)
 
@@ -146,6 +152,12 @@ class RefreshSchedule:
         return hours_table(keys[again]), np.setdiff1d(left, covered)
 
     # --- Periodic work
+
+    def note_clocks(self, begin_us: int) -> None:
+        """Note that clocks were estimated since *begin_us*: after a start they are not before that is due again."""
+        self.clocks.done(begin_us, self._wall_us())
+        with self._lock, self._database.transaction():
+            meta.write(self._database, meta.CLOCKS_DUE, self.clocks.due_us)
 
     def clocks_are_due(self, now_us: int, dirty: pa.Table, clocks: Corrections) -> bool:
         """True if clocks are to be estimated: the timer is due, or a marked boot has no clock yet."""

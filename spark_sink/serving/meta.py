@@ -35,6 +35,8 @@ PROGRAM: Final = version("tinyssb-node")
 """Version of this program; the row ``program`` says which one wrote last."""
 DERIVED: Final = "derived"
 """Row with the version of the definitions of derived tables; missing before there are any."""
+CLOCKS_DUE: Final = "clocks_due_us"
+"""Row with the time, by the job's clock, before which clocks need not be estimated again."""
 SIGHTS_SINCE: Final = "sights_since_us"
 """Row with the first hour of mesh time whose single packets are kept; missing while all are."""
 SIGHTS_UNTIL: Final = "sights_until_us"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from spark_sink import limits
+from spark_sink.derive.clock_table import clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
 from spark_sink.facts_loader import FactsLoader, Stretch
 from spark_sink.refresh import Refresh
@@ -71,6 +72,38 @@ def test_batches_can_be_merged_while_facts_are_loaded_and_derived(
     monkeypatch.undo()
     stream.refresh.run_to_end()
     assert count(stream, "dirty") == 0
+
+
+def test_a_start_does_not_estimate_clocks_before_that_is_due_again(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estimated: list[int] = []
+    now_us = [10**15]
+
+    def slow(*arguments: Any) -> pa.Table:
+        estimated.append(now_us[0])
+        now_us[0] += 50_000_000
+        return clock_rows(*arguments)
+
+    monkeypatch.setattr("spark_sink.refresh.clock_rows", slow)
+
+    def start_after(minutes: int, running: int = 1) -> None:
+        now_us[0] += minutes * 60_000_000
+        job = Refresh(stream.database, threading.Lock(), lambda: now_us[0])
+        now_us[0] += running * 60_000_000
+        with stream.database.transaction():
+            dirty_hours.mark(stream.database, newest_log(stream), now_us[0])
+        job.run_pass()
+
+    start_after(0)
+    assert len(estimated) == 1
+    start_after(5)
+    assert len(estimated) == 1, "a twentieth of the time is used for it"
+    start_after(12)
+    assert len(estimated) == 2
+    now_us[0] -= 10**14
+    start_after(0, running=121)
+    assert len(estimated) == 3, "the clock of the machine was set back"
 
 
 def test_another_refresh_goes_on_where_one_was_stopped(
