@@ -72,9 +72,13 @@ def file_name(day: date, number: int) -> str:
 
 def _write(staging: Path, day: int, cuts: Sequence[_Cut], rows: pa.Table) -> dict[str, object]:
     """Write the rows of a day. Raises OSError."""
-    ends = [cut.end for cut in cuts if cut.end not in {next_.begin for next_ in cuts}]
-    begins = [cut.begin for cut in cuts if cut.begin not in {before.end for before in cuts}]
-    chosen = pa.concat_tables(rows.slice(begin, end - begin) for begin, end in zip(begins, ends, strict=True))
+    runs: list[tuple[int, int]] = []
+    for cut in cuts:
+        if runs and runs[-1][1] == cut.begin:
+            runs[-1] = (runs[-1][0], cut.end)
+        else:
+            runs.append((cut.begin, cut.end))
+    chosen = pa.concat_tables(rows.slice(begin, end - begin) for begin, end in runs)
     number = secrets.randbits(63)
     chosen = chosen.append_column(FILE, pa.array(np.full(len(chosen), number, np.int64)))
     path = staging / f"{number:016x}.parquet"
