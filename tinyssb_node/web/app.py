@@ -41,6 +41,7 @@ from tinyssb_node.web.page_server.access import (
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.places import places
 from tinyssb_node.web.request_fields import body_of, feed_of, number, order_of, text_of
 from tinyssb_node.web.shapes import PICTURES, Shape
 from tinyssb_node.web.views import OutgoingMessage
@@ -51,6 +52,7 @@ PAGES: Final = (
     "/c/{conversation}",
     "/with/{feed}",
     "/people",
+    "/map",
     "/node",
     "/g/{group}",
     "/t/{group}/{id}",
@@ -192,6 +194,7 @@ def _node_routes(service: PageService) -> list[Route]:
         _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
         _json_route("/api/people", lambda _request: service.read(views.people)),
         _json_route("/api/readings", lambda _request: service.read(views.readings)),
+        _json_route("/api/places", lambda _request: service.read(places)),
         _json_route("/api/subjects", lambda _request: service.read(views.subjects)),
         _json_route("/api/messages", messages),
         _json_route("/api/circle", circle),

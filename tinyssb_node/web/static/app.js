@@ -19,6 +19,35 @@ let view = null;
 let live = null;
 const notices = new Notices((path) => go(path));
 
+/** A view whose code is loaded when it is opened: the first load of the page has to be small. */
+class LaterView {
+  constructor(title, load) {
+    this.load = load;
+    this.element = h("div", {}, h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: title }), h("p", { class: "soft", role: "status", text: "Loading…" })));
+  }
+
+  close() {
+    this.closed = true;
+    this.view?.close();
+  }
+
+  async refresh() {
+    if (!this.view) {
+      try {
+        this.view = await this.load();
+      } catch {
+        setText(this.element.querySelector("[role=status]"), "This part of the page could not be loaded. Reload the page to try again.");
+        return;
+      }
+      if (this.closed) this.view.close();
+      const focused = this.element.contains(document.activeElement);
+      this.element.replaceChildren(this.view.element);
+      if (focused) this.element.querySelector("h1").focus();
+    }
+    if (!this.closed) await this.view.refresh();
+  }
+}
+
 const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
@@ -28,6 +57,7 @@ const ROUTES = [
   [/^\/search$/, () => new SearchView(), "chat"],
   [/^\/new$/, () => new NewGroupView(), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
+  [/^\/map$/, () => new LaterView("Map", async () => new (await import("/static/map.js")).MapView()), "map"],
   [/^\/node$/, () => new NodeView(), "node"],
 ];
 
