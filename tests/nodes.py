@@ -11,6 +11,7 @@ from tinyssb_node.codec.events import Effect, Event, PacketReceived, Send
 from tinyssb_node.feeds.author import ComposedEntry, compose, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.layout import VARIABLE_TYPE
+from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node.further_identities import FurtherIdentity
@@ -83,6 +84,7 @@ class Bench:
         certainty: TipCertainty | None = None,
         authors: Sequence[FurtherIdentity] = (),
         places: int = limits.SET_MAX,
+        admission: Admission | None = None,
     ) -> None:
         self.now_us = 0
         self.store = store or MemoryStore()
@@ -96,6 +98,7 @@ class Bench:
             acknowledge_permille=acknowledge_permille,
             certainty=certainty,
             places=places,
+            admission=admission,
         )
         for author in authors:
             self.node.adopt(author)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.nodes import FACE, OTHER, feed_of, key_of, radio_profile, written
 from tests.store.gaps import cut_and_given_again
+from tests.words import feeds_packet
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
@@ -170,7 +171,7 @@ def test_what_a_radio_would_have_to_carry_comes_in_by_radio_or_by_a_policy_of_it
         node.face_up(radio, radio_profile(), "radio:", 2)
         found = [number for number in (1, 2) if name(node, feed_of(number), 3)]
         assert found == let_in
-        assert name(node, feed_of(2), 4, radio)
+        node.receive(feeds_packet(feed_of(2)), radio, WIRED, 4)
         assert name(node, feed_of(2), 4), "it is in the set"
         node.follow(feed_of(1), 5)
         assert name(node, feed_of(1), 6)

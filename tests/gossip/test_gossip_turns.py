@@ -15,6 +15,7 @@ from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, parse_coded, parse_want, serialize_want
 from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.gossip.deployed_peers import WIRE_NAME
+from tinyssb_node.gossip.deployed_set import DeployedSet
 from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
@@ -220,15 +221,16 @@ class Station:
         frontiers = FrontierGossip(self.replica, NETWORK, Chance(0.5))
         frontiers.face_up(self.queue, 0)
         expiry = IdExpiry(self.replica, None, expires=True)
+        deployed = DeployedSet(self.replica)
         self.gossip = EntryGossip(
-            self.replica, self.store, NETWORK, Chance(0.5), receipts, retirement, frontiers, expiry
+            self.replica, self.store, NETWORK, Chance(0.5), receipts, retirement, frontiers, expiry, deployed
         )
         self.gossip.face_up(self.queue, 0)
 
     def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:
         """Somebody says what it wants next of Ana's feed."""
         said = Want(offset=0, seqs=(seq,), speaker=speaker, asks=asks)
-        self.gossip.heard_want(self.queue, said, WIRED, 0)
+        self.gossip.heard_want(self.queue, self.replica.goset, said, WIRED, 0)
 
     def is_spared(self, kind: PacketKind) -> bool:
         """Return True if a request that waited is no longer needed."""
@@ -275,7 +277,7 @@ def test_who_knows_whom_to_ask_asks_unless_a_neighbour_is_asked_for_as_much(
 def test_a_chnk_that_serves_us_spares_ours(wanted: tuple[int, int, int], spared: bool) -> None:
     station = Station(LONG[0].packet, LONG[0].chunks[0])
     station.queue.advertise(PacketKind.CHNK, 0)
-    station.gossip.heard_chnk(station.queue, Chnk((wanted,)), 0)
+    station.gossip.heard_chnk(station.queue, station.replica.goset, Chnk((wanted,)), 0)
     assert station.is_spared(PacketKind.CHNK) is spared
 
 

@@ -17,6 +17,7 @@ from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.replication.chnk import Coding, build_chnk
 from tinyssb_node.replication.chunk_blocks import ChunkBlockId, code_chunks
 from tinyssb_node.replication.erasure import ROWS
+from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
 from tinyssb_node.scheduling.suppression import LatestByKey
@@ -64,10 +65,12 @@ class ChunkRows:
 
     # --- asking
 
-    def build_chnk(self, chains: Sequence[SideChain], start: int, now_us: int) -> tuple[Chnk, int] | None:
+    def build_chnk(
+        self, goset: Goset, chains: Sequence[SideChain], start: int, now_us: int
+    ) -> tuple[Chnk, int] | None:
         """Build a CHNK that says how many rows are missing, with one side chain of each chunk block: with all where a
         peer gives chunks as they are. After a lie it says that no coded chunks are read."""
-        goset, coded = self._replica.goset, self._replica.coded_chunks
+        coded = self._replica.coded_chunks
         if self._distrust_until_us is not None and now_us < self._distrust_until_us:
             return build_chnk(goset, chains, start)
 
@@ -104,18 +107,17 @@ class ChunkRows:
         """Return True unless a peer that was heard lately reads no coded chunks."""
         return self._plain_until_us is None or now_us >= self._plain_until_us
 
-    def heard_chnk(self, chnk: Chnk, now_us: int) -> dict[ChunkBlockId, int]:
+    def heard_chnk(self, goset: Goset, chnk: Chnk, now_us: int) -> dict[ChunkBlockId, int]:
         """Handle a CHNK. Return how many rows it asks for, of each chunk block that is known here."""
         if chnk.lacking is None:
             self._plain_until_us = now_us + limits.KNOWN_PACKETS * self._packet_us
-        return self.asked(chnk)
+        return self.asked(goset, chnk)
 
-    def asked(self, chnk: Chnk) -> dict[ChunkBlockId, int]:
+    def asked(self, goset: Goset, chnk: Chnk) -> dict[ChunkBlockId, int]:
         """Return how many rows a CHNK asks for, of each chunk block that is known here."""
         rows: dict[ChunkBlockId, int] = {}
         if chnk.lacking is None:
             return rows
-        goset = self._replica.goset
         for number, (index, seq, _) in enumerate(chnk.wanted):
             if index >= len(goset):
                 continue

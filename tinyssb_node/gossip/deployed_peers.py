@@ -10,6 +10,7 @@ WIRE_NAME = b"\xff\xff"
 """The name behind our WANTs on wires, where names address nobody: the same for all nodes."""
 _NEAR_US = 3_600_000_000
 """Time for which a peer that was heard counts as near: boards and phones are switched off and come back."""
+_TALKING_US = 300_000_000
 _STARTING_US = 60_000_000
 """Time after a face came up in which peers that only claim may be nodes of ours that have just started."""
 
@@ -43,6 +44,11 @@ class DeployedPeers:
         """Return True if a deployed peer was heard on *face* within the last hour."""
         heard_us = self._heard_us.get(face)
         return heard_us is not None and now_us - heard_us < _NEAR_US
+
+    def talks(self, face: FaceName, now_us: int) -> bool:
+        """Return True if one was heard on *face* in the last five minutes: it says something all the time."""
+        heard_us = self._heard_us.get(face)
+        return heard_us is not None and now_us - heard_us < _TALKING_US
 
     def faces(self, now_us: int) -> tuple[FaceName, ...]:
         """Return the faces on which a deployed peer is near."""

@@ -40,6 +40,7 @@ from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.gossip.chain_order import CHNK_DELAY_US, ChainOrder, Piece
 from tinyssb_node.gossip.chunk_rows import ChunkRows
 from tinyssb_node.gossip.deployed_peers import WIRE_NAME
+from tinyssb_node.gossip.deployed_set import DeployedSet
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
@@ -53,6 +54,7 @@ from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.chunk_blocks import ChunkBlockId
 from tinyssb_node.replication.coded_entries import code, generation_of
 from tinyssb_node.replication.erasure import ROWS
+from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.neighbours import GenerationSum, Gift
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
@@ -66,6 +68,9 @@ from tinyssb_node.store.port import Store
 
 _FOLLOWED_ONLY_US = 60_000_000
 """Time after something of such a feed came for which requests leave out all others: some requests and replies."""
+
+_DEPLOYED_EVERY = 4
+"""Requests by place of which one is about the set of deployed peers, where it is not ours: strangers may make it up."""
 
 
 class EntryGossip:
@@ -81,9 +86,14 @@ class EntryGossip:
         retirement: FeedRetirement,
         frontiers: FrontierGossip,
         expiry: IdExpiry,
+        deployed: DeployedSet,
     ) -> None:
+        """*deployed* is the set that deployed peers have."""
         self._replica = replica
         self._expiry = expiry
+        self._deployed = deployed
+        self._spoken: dict[tuple[FaceName, PacketKind], int] = {}
+        """Requests by place sent while their set was not ours."""
         self._receipts = receipts
         self._retirement = retirement
         self._frontiers = frontiers
@@ -130,28 +140,48 @@ class EntryGossip:
         self._followed_until_us.pop(face, None)
         for kind in (PacketKind.WANT, PacketKind.CHNK):
             self._turn.pop((face, kind), None)
+            self._spoken.pop((face, kind), None)
         self._forking.face_down(face)
         self._newest.face_down(face)
 
     def kind(self, dmx: bytes) -> PacketKind | None:
         """Return the kind of a packet with this DMX, WANT or CHNK; None: it is neither. Both depend on the set (spec
         3.4.2)."""
-        if self._state is not self._replica.goset.state:
+        if (
+            self._state is not self._replica.goset.state
+            or self._deployed_state is not self._deployed.goset.state
+        ):
             self._follow_set()
         return self._kinds.get(dmx)
 
-    def _dmx(self, kind: PacketKind) -> Dmx:
-        if self._state is not self._replica.goset.state:
-            self._follow_set()
-        return self._dmx_of[kind]
+    def set_under(self, dmx: bytes) -> Goset:
+        """Return the set that a packet with this DMX is about, WANT or CHNK: ours, or that of deployed peers."""
+        return self._deployed.goset if dmx in self._of_deployed else self._replica.goset
+
+    def _dmx(self, kind: PacketKind, goset: Goset) -> Dmx:
+        make = want_dmx if kind is PacketKind.WANT else chnk_dmx
+        return make(self._network, goset.state)
 
     def _follow_set(self) -> None:
         self._state = state = self._replica.goset.state
-        self._dmx_of = {
-            PacketKind.WANT: want_dmx(self._network, state),
-            PacketKind.CHNK: chnk_dmx(self._network, state),
+        self._deployed_state = deployed = self._deployed.goset.state
+        kinds = (PacketKind.WANT, PacketKind.CHNK)
+        self._of_deployed: dict[bytes, PacketKind] = {}
+        if deployed is not state:
+            self._of_deployed = {self._dmx(kind, self._deployed.goset): kind for kind in kinds}
+        self._kinds: dict[bytes, PacketKind] = {
+            **self._of_deployed,
+            **{self._dmx(kind, self._replica.goset): kind for kind in kinds},
         }
-        self._kinds: dict[bytes, PacketKind] = {dmx: kind for kind, dmx in self._dmx_of.items()}
+
+    def _set_to_speak_of(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> Goset:
+        """Return the set of which the next request by place speaks: ours, or each fourth time that of a deployed peer
+        near."""
+        ours, theirs = self._replica.goset, self._deployed.goset
+        if theirs is ours or not self._frontiers.deployed.talks(queue.name, now_us):
+            return ours
+        self._spoken[queue.name, kind] = spoken = self._spoken.get((queue.name, kind), 0) + 1
+        return theirs if spoken % _DEPLOYED_EVERY == 1 else ours
 
     # --- adverts
 
@@ -193,16 +223,17 @@ class EntryGossip:
         return turn
 
     def _build_want(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
-        replica = self._replica
         turn = self._turns.get(queue.name)
         cursor = self._peers[queue.name].want_cursor
-        start = cursor.start if turn is None else turn.first_index(cursor.start, now_us)
+        goset = self._set_to_speak_of(queue, PacketKind.WANT, now_us)
+        ours = goset is self._replica.goset
+        start = cursor.start if turn is None or not ours else turn.first_index(cursor.start, now_us)
         next_wanted = self._forking.next_wanted(queue)
-        built = build_want(replica.goset, next_wanted, start, self._lacking(queue, now_us))
+        built = build_want(goset, next_wanted, start, self._lacking(queue, now_us))
         if built is None:
             return None
         want, following = built
-        feeds = replica.goset.feeds
+        feeds = goset.feeds
         named = [feeds[(want.offset + number) % len(feeds)] for number in range(len(want.seqs))]
         self._forking.asked(queue, named, now_us)
         cursor.built(following if start == cursor.start else cursor.start)
@@ -212,8 +243,8 @@ class EntryGossip:
         else:
             want = replace(want, speaker=WIRE_NAME)
         packet, seen = (
-            serialize_want(self._dmx(PacketKind.WANT), want),
-            self._want_seen(Direction.TX, queue, want),
+            serialize_want(self._dmx(PacketKind.WANT, goset), want),
+            self._want_seen(Direction.TX, queue, goset, want),
         )
         return GossipPacket(packet, PacketKind.WANT, seen, addressed=bool(want.asks))
 
@@ -305,21 +336,22 @@ class EntryGossip:
 
     def _build_chnk(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         cursor = self._peers[queue.name].chnk_cursor
-        built = self._ask_chunks(queue, now_us)
+        goset = self._set_to_speak_of(queue, PacketKind.CHNK, now_us)
+        built = self._ask_chunks(queue, goset, now_us)
         if built is None:
             return None
         chnk, following = built
         cursor.built(following)
-        packet = serialize_chnk(self._dmx(PacketKind.CHNK), chnk)
-        return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, chnk))
+        packet = serialize_chnk(self._dmx(PacketKind.CHNK, goset), chnk)
+        return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, goset, chnk))
 
-    def _ask_chunks(self, queue: TransmitQueue, now_us: int) -> tuple[Chnk, int] | None:
+    def _ask_chunks(self, queue: TransmitQueue, goset: Goset, now_us: int) -> tuple[Chnk, int] | None:
         """Build our next CHNK, and where to start the one behind it. None if no chunk is missing."""
         rows, chains = self._rows.get(queue.name), self._chains_in_set()
         start = self._peers[queue.name].chnk_cursor.start
         if rows is None:
-            return build_chnk(self._replica.goset, chains, start)
-        return rows.build_chnk(chains, start, now_us)
+            return build_chnk(goset, chains, start)
+        return rows.build_chnk(goset, chains, start, now_us)
 
     def _chains_in_set(self) -> Sequence[SideChain]:
         """Return the side chains that a CHNK names: of the set, and of entries whose place in it all know."""
@@ -365,16 +397,18 @@ class EntryGossip:
 
     # --- answers
 
-    def heard_want(self, queue: TransmitQueue, want: Want, reception: Reception, now_us: int) -> list[Effect]:
-        """Handle a WANT of a peer with the same set: the next entry it wants of each feed."""
-        replica = self._replica
-        if not len(replica.goset):
+    def heard_want(
+        self, queue: TransmitQueue, goset: Goset, want: Want, reception: Reception, now_us: int
+    ) -> list[Effect]:
+        """Handle a WANT of a peer with the same set, *goset*: the next entry it wants of each feed."""
+        if not len(goset):
             return []
-        self._frontiers.set_compared(queue.name, same=True, now_us=now_us)
-        queue.suppress_claim()
+        if goset is self._replica.goset:
+            self._frontiers.set_compared(queue.name, same=True, now_us=now_us)
+            queue.suppress_claim()
         if not want.speaker:
             self._frontiers.deployed.heard(queue.name, now_us)
-        reading = read_want(replica.goset, want, self._forking.next_wanted(queue))
+        reading = read_want(goset, want, self._forking.next_wanted(queue))
         turn = self._turns.get(queue.name)
         self._heard_requests(queue, want, reading, now_us)
         if not reading.behind:
@@ -383,7 +417,7 @@ class EntryGossip:
             elif turn is not None and reading.serves and turn.speaks_for_us(want):
                 queue.suppress_served(PacketKind.WANT, same=reading.same)
         self._reply(queue, want, reading, reception, now_us)
-        return [self._want_seen(Direction.RX, queue, want)]
+        return [self._want_seen(Direction.RX, queue, goset, want)]
 
     def heard_named_want(
         self, queue: TransmitQueue, want: NamedWant, reception: Reception, now_us: int
@@ -593,16 +627,15 @@ class EntryGossip:
         packets = [entry.packet for entry in self._store.entries(feed, first, length)]
         return code(self._network, feed, generation, row, packets), PacketKind.CODED
 
-    def heard_chnk(self, queue: TransmitQueue, chnk: Chnk, now_us: int) -> list[Effect]:
-        """Handle a CHNK of a peer with the same set: the chunks it lacks."""
-        goset = self._replica.goset
+    def heard_chnk(self, queue: TransmitQueue, goset: Goset, chnk: Chnk, now_us: int) -> list[Effect]:
+        """Handle a CHNK of a peer with the same set, *goset*: the chunks it lacks."""
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
         coded = self._rows.get(queue.name)
-        rows = {} if coded is None else coded.heard_chnk(chnk, now_us)
+        rows = {} if coded is None else coded.heard_chnk(goset, chnk, now_us)
         if self._serves_our_chunks(queue, asked, rows, now_us):
             queue.suppress_served(PacketKind.CHNK, same=False)
         self._heard_chunks_asked(queue, asked, rows, now_us)
-        return [self._chnk_seen(Direction.RX, queue, chnk)]
+        return [self._chnk_seen(Direction.RX, queue, goset, chnk)]
 
     def heard_named_chnk(self, queue: TransmitQueue, chnk: NamedChnk, now_us: int) -> list[Effect]:
         """Handle a named CHNK of a peer, whatever its set is."""
@@ -681,11 +714,12 @@ class EntryGossip:
         """Return True if replies to *asked* bring, on the air, what our own CHNK would request."""
         if queue.profile.medium is not LinkMedium.AIR:
             return False
-        built = self._ask_chunks(queue, now_us)
+        goset = self._replica.goset
+        built = self._ask_chunks(queue, goset, now_us)
         if built is None:
             return True
-        goset, ours = self._replica.goset, built[0]
-        lacked = self._rows[queue.name].asked(ours)
+        ours = built[0]
+        lacked = self._rows[queue.name].asked(goset, ours)
         if any(lacking > rows.get(id_, 0) for id_, lacking in lacked.items() if rows):
             return False
         return all(
@@ -858,12 +892,10 @@ class EntryGossip:
 
     # --- events
 
-    def _want_seen(self, direction: Direction, queue: TransmitQueue, want: Want) -> WantSeen:
-        state = self._replica.goset.state
+    def _want_seen(self, direction: Direction, queue: TransmitQueue, goset: Goset, want: Want) -> WantSeen:
         return WantSeen(
-            direction=direction, face=queue.name, state=state, offset_index=want.offset, seqs=want.seqs
+            direction=direction, face=queue.name, state=goset.state, offset_index=want.offset, seqs=want.seqs
         )
 
-    def _chnk_seen(self, direction: Direction, queue: TransmitQueue, chnk: Chnk) -> ChnkSeen:
-        state = self._replica.goset.state
-        return ChnkSeen(direction=direction, face=queue.name, state=state, chunks_wanted=chnk.wanted)
+    def _chnk_seen(self, direction: Direction, queue: TransmitQueue, goset: Goset, chnk: Chnk) -> ChnkSeen:
+        return ChnkSeen(direction=direction, face=queue.name, state=goset.state, chunks_wanted=chnk.wanted)

@@ -15,7 +15,7 @@ from tinyssb_node.codec.events import EntryAppended, Event
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.replication import limits
 from tinyssb_node.replication.replica import Replica
-from tinyssb_node.scheduling.link import LinkProfile
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
 
 
 class IdExpiry:
@@ -26,7 +26,8 @@ class IdExpiry:
         neighbours, whose sets only grow."""
         self._replica = replica
         self._own = own or b""
-        self._expires = expires
+        self.expires = expires
+        """True if ids of which no entry comes leave."""
         self._begun = False
         self._wait_us = limits.EXPIRE_US
         self._since_us: OrderedDict[FeedId, int] = OrderedDict()
@@ -35,13 +36,21 @@ class IdExpiry:
         """Ids that left: how often, and until when they are refused."""
         self._flooded_us: dict[FaceName, int] = {}
         """When an id was last refused that a face named."""
+        self._radios: set[FaceName] = set()
+        """The radios that are up."""
+        self._put_off: OrderedDict[FeedId, int] = OrderedDict()
+        """Ids that radios named, refused of late since there are too many without an entry, and when."""
+        self._made_up_us: int | None = None
+        """When the last of too many such ids was refused."""
         self.next_us: int | None = None
         """When ``take_due`` is due; None: the set has few such ids."""
 
     # --- what happens
 
-    def face_up(self, profile: LinkProfile, now_us: int) -> None:
+    def face_up(self, face: FaceName, profile: LinkProfile, now_us: int) -> None:
         """A face is up. On slow radios entries may take longer. Times are counted from the first face."""
+        if profile.medium is LinkMedium.AIR:
+            self._radios.add(face)
         airtime_us = profile.airtime_us[node_limits.PACKET_SIZE]
         self._wait_us = max(self._wait_us, limits.EXPIRE_PACKETS * airtime_us)
         if not self._begun:
@@ -51,7 +60,7 @@ class IdExpiry:
 
     def entered(self, feed: FeedId, now_us: int) -> None:
         """*feed* is in the set, new or again."""
-        if self._expires and self._replica.is_unproven(feed):
+        if self.expires and self._replica.is_unproven(feed):
             self._since_us[feed] = now_us
             self._plan(now_us)
 
@@ -75,11 +84,35 @@ class IdExpiry:
         """An id that *face* named was not admitted."""
         self._flooded_us[face] = now_us
 
+    def put_off(self, feed: FeedId, face: FaceName, now_us: int) -> None:
+        """*feed*, which *face* named, was refused since there are too many without an entry."""
+        if face not in self._radios:
+            return
+        while self._put_off and now_us - next(iter(self._put_off.values())) >= limits.FLOOD_US:
+            self._put_off.popitem(last=False)
+        self._put_off.pop(feed, None)
+        self._put_off[feed] = now_us
+        if len(self._put_off) > limits.PUT_OFF_MAX:
+            self._put_off.popitem(last=False)
+            self.neighbours_are_flooded(now_us)
+
+    def neighbours_are_flooded(self, now_us: int) -> None:
+        """From now on, for an hour, ids enter the set with their first entry only."""
+        self._made_up_us = now_us
+
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         self._flooded_us.pop(face, None)
+        self._radios.discard(face)
 
     # --- what leaves, and what stays away
+
+    def proven_only(self, now_us: int) -> bool:
+        """Return True while ids enter the set only with their first entry: a flood of made-up ids came in the last hour
+        by a radio, where airtime is scarce (decision 0103)."""
+        if not self.expires or self._made_up_us is None:
+            return False
+        return now_us - self._made_up_us < limits.PROVEN_US
 
     def refused_us(self, face: FaceName) -> int | None:
         """Return when an id was last refused that *face* named; None: never."""
@@ -96,6 +129,11 @@ class IdExpiry:
         to all neighbours."""
         since_us = self._since_us.get(feed) if len(self._since_us) >= limits.EXPIRE_FEW else None
         return since_us is not None and now_us - since_us >= self._wait_us // limits.EXPIRE_FOLLOW_SHARE
+
+    def was_named(self, feed: FeedId, now_us: int) -> bool:
+        """Return True if *feed* has no entry, and all neighbours have had time to take it."""
+        since_us = self._since_us.get(feed)
+        return self.expires and since_us is not None and now_us - since_us >= limits.REFUSED_US
 
     @property
     def unproven(self) -> Collection[FeedId]:

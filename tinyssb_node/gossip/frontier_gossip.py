@@ -394,6 +394,12 @@ class FrontierGossip:
         named_ids = self._exchanges[face].named_ids
         return named_ids is None or named_ids.allows(feed, now_us)
 
+    def name_anew(self) -> None:
+        """Ids are given behind their first entries from now on: that they were named before counts no more."""
+        for exchange in self._exchanges.values():
+            if exchange.named_ids is not None:
+                exchange.named_ids.forget()
+
     def ids_named(self, face: FaceName, feeds: Iterable[FeedId], now_us: int) -> None:
         """Ids were named on *face*, by us or by a peer."""
         if (named_ids := self._exchanges[face].named_ids) is not None:

@@ -31,7 +31,12 @@ class NamedIds:
 
     def __init__(self, packet_us: int) -> None:
         """*packet_us* is the airtime of a packet of 120 bytes."""
-        self._named: RepeatLimiter[FeedId] = limit_repeats(packet_us)
+        self._packet_us = packet_us
+        self.forget()
+
+    def forget(self) -> None:
+        """Count anew."""
+        self._named: RepeatLimiter[FeedId] = limit_repeats(self._packet_us)
 
     def allows(self, feed: FeedId, now_us: int) -> bool:
         """Return True if *feed* may be named in reply to a request."""

@@ -77,7 +77,11 @@ class FirstEntryProofs:
                 lacked = _Lacked(now_us, now_us)
             lacked.seen_us = now_us
             due = now_us >= lacked.next_us and now_us - lacked.since_us >= after_us
-            if due and len(proven) < node_limits.FEEDS_MAX and self._has_airtime(queue, len(proven), now_us):
+            if (
+                due
+                and len(proven) < node_limits.FEEDS_MAX
+                and self._has_airtime(queue, limits.PROOF_PERMILLE, len(proven), now_us)
+            ):
                 proven.append(feed)
                 lacked.next_us = now_us + min(
                     limits.PROOF_AGAIN_US << min(lacked.times, 16), limits.PROOF_AGAIN_MAX_US
@@ -97,12 +101,28 @@ class FirstEntryProofs:
         own = [self._own] if self._own in self._replica.goset else []
         self.lacked(queue, [*own, *feeds[at:], *feeds[:at]], now_us, flooded=True)
 
-    def _has_airtime(self, queue: TransmitQueue, entries: int, now_us: int) -> bool:
+    def has_airtime(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True if airtime is left on *queue* for first entries before their ids."""
+        return self._has_airtime(queue, limits.GIVEN_PERMILLE, 0, now_us)
+
+    def give_entries(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> None:
+        """Send the first entries of *feeds*; the caller sends their ids behind them."""
+        share = self._faces[queue.name].share
+        for feed in feeds:
+            packet = self._replica.first_entry(feed)
+            if (
+                packet is not None
+                and queue.put_once(packet, PacketKind.ENTRY, now_us, now_us)
+                and share is not None
+            ):
+                share.spent(queue.profile.airtime_us[len(packet)], now_us)
+
+    def _has_airtime(self, queue: TransmitQueue, permille: int, entries: int, now_us: int) -> bool:
         if queue.keeps_airtime(now_us):
             return False
         share = self._faces[queue.name].share
         airtime_us = queue.profile.airtime_us[node_limits.PACKET_SIZE]
-        return share is None or share.has(limits.PROOF_PERMILLE, now_us, entries * airtime_us)
+        return share is None or share.has(permille, now_us, entries * airtime_us)
 
     def _send(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> None:
         """Send the first entries of *feeds*, and then their ids."""

@@ -23,6 +23,7 @@ from tinyssb_node.codec.packets import (
     serialize_sketch,
 )
 from tinyssb_node.gossip.admission import NOT_ADMITTED, Admission
+from tinyssb_node.gossip.deployed_set import DeployedSet
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.named_feeds import NamedFeeds
@@ -53,6 +54,10 @@ from tinyssb_node.scheduling.trickle import RandomSource
 _RECONCILING = frozenset({PacketKind.SKETCH, PacketKind.ASK, PacketKind.FEEDS})
 EXPIRED = "expired"
 """Rule by which an id is refused that left the set not long ago for want of an entry."""
+CROWDED = "claimed"
+"""Rule by which ids without an entry, kept beside the set for deployed peers that claim them, make room."""
+UNPROVEN = "unproven"
+"""Rule by which an id is refused of which no entry came, while ids enter the set only with their first entry."""
 _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 """Where a node without a feed of its own begins to give."""
 
@@ -72,16 +77,19 @@ class SetGossip:
         retirement: FeedRetirement,
         expiry: IdExpiry,
         frontiers: FrontierGossip,
+        deployed: DeployedSet,
     ) -> None:
         """*own* is the node's own feed: nodes that help a third begin at different places of the set. *queues* are
         those that are up at any moment. *admission* decides which ids that peers name enter the set, None: all;
-        *retirement* which closed feeds leave it, *expiry* which ids without an entry."""
+        *retirement* which closed feeds leave it, *expiry* which ids without an entry. *deployed*: the set that
+        deployed peers have."""
         self._replica = replica
         self._queues = queues
         self._admission = admission
         self._retirement = retirement
         self._expiry = expiry
         self._frontiers = frontiers
+        self._deployed = deployed
         self.dmx = network.goset_dmx
         self._entropy = entropy
         self._own = own or _NOBODY
@@ -108,6 +116,8 @@ class SetGossip:
         """Claims in answer to claims on the air."""
         self._named: dict[FaceName, NamedFeeds] = {}
         self._proofs = FirstEntryProofs(replica, network, self._own)
+        self._awaited: OrderedDict[FeedId, None] = OrderedDict()
+        """Ids that wires named for the set, and that enter it with their first entry."""
         self._queued: dict[FaceName, tuple[bytes, set[FeedId]]] = {}
         """The packet of ids queued last, and which of them nobody has named since."""
         self._salts: deque[bytes] = deque(maxlen=32)
@@ -205,7 +215,7 @@ class SetGossip:
         # A retired feed comes back: it is here, and was admitted before.
         if feed in self._replica.retired or not self._replica.goset.has_room(seen=seen):
             return None
-        return self._ask_admission(queue, feed, now_us)
+        return self._ask_admission(queue, feed, now_us, seen=seen)
 
     def make_room(self, feed: FeedId, now_us: int) -> list[Effect]:
         """The set is full: let the oldest id without an entry leave it if *feed* has one."""
@@ -218,10 +228,10 @@ class SetGossip:
         """Return the rule by which *feed*, which a peer on *queue* names, is not taken beyond the set; None: it is. On
         wires only the policy counts: such a feed costs memory alone, until an entry of it comes. On the air a feed that
         the peer has in its set is refused as for ours."""
+        if queue.on_air and in_their_set:
+            return self._ask_admission(queue, feed, now_us, seen=False)
         if self._admission is None:
             return None
-        if queue.on_air and in_their_set:
-            return self._ask_admission(queue, feed, now_us)
         if queue.on_air:
             count = self._replica.named_only_beyond
             return self._admission.refusal_beyond(feed, queue.name, count, now_us)
@@ -229,7 +239,7 @@ class SetGossip:
             return None
         return NOT_ADMITTED
 
-    def _ask_admission(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
+    def _ask_admission(self, queue: TransmitQueue, feed: FeedId, now_us: int, *, seen: bool) -> str | None:
         replica, across = self._replica, self._crosses(queue)
         if replica.read_only:
             return None
@@ -237,6 +247,10 @@ class SetGossip:
             return NOT_ADMITTED
         if replica.has_proof(feed):
             return None  # It costs its sender as much as us.
+        if self._expiry.proven_only(now_us) and not (seen and not queue.on_air):
+            if not queue.on_air:
+                self._await_entry(feed)
+            return UNPROVEN
         if self._expiry.refuses(feed, now_us):
             return EXPIRED
         if self._admission is None or (replica.knows(feed) and replica.record(feed).followed):
@@ -249,6 +263,29 @@ class SetGossip:
             asked=self._awaits(queue, feed),
             across=across,
         )
+
+    def keep_beside(self, queue: TransmitQueue, feed: FeedId) -> bool | None:
+        """A peer on *queue* claims *feed*, which is not in our set: keep it beside, in the set that we share with
+        deployed peers, until an entry comes. Only they begin with claims on the air. Return False if an older one had
+        to make room; None if it is no id to keep beside."""
+        if not (queue.on_air and self._expiry.expires) or self._replica.read_only:
+            return None
+        if self._admission is not None and not self._admission.lets_in(feed, across=False):
+            return None
+        if feed in self._replica.retired or self._replica.has_proof(feed):
+            return None
+        self._replica.add_beyond(feed, keep=False)
+        return self._deployed.named(feed)
+
+    def _await_entry(self, feed: FeedId) -> None:
+        self._awaited.pop(feed, None)
+        self._awaited[feed] = None
+        if len(self._awaited) > limits.SET_MAX:
+            self._awaited.popitem(last=False)
+
+    def awaits_entry(self, feed: FeedId) -> bool:
+        """Return True if *feed*, of which no entry was here, was named for the set, by a wire or a deployed peer."""
+        return feed in self._awaited or feed in self._deployed
 
     def _crosses(self, queue: TransmitQueue) -> bool:
         """Return True if what comes in on *queue*, no radio, is to be carried by one."""
@@ -274,8 +311,26 @@ class SetGossip:
                 effects += self._queue_novelty(queue, feed, now_us)
         return effects
 
+    def introduce(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> None:
+        """The first entry of *feed*, one of ours, waits on *queue*: give its id behind it."""
+        if self._proves(queue, now_us):
+            packet = self._feeds_packet(queue, Feeds((feed,)))
+            queue.put_own(packet.packet, packet.kind, now_us)
+
+    def _proves(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True if ids are given behind their first entries on *queue*: neighbours take no others."""
+        return queue.on_air and self._expiry.proven_only(now_us)
+
+    def _may_name(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> bool:
+        """Return True if the id of *feed* may be given in reply to a request on *queue*."""
+        if self._proves(queue, now_us) and not self._replica.holds(feed):
+            return False
+        return self._frontiers.may_name(queue.name, feed, now_us)
+
     def _queue_novelty(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> list[Effect]:
         """Offer a feed id that is new in our set on a face that did not bring it."""
+        if self._proves(queue, now_us) and not self._replica.holds(feed):
+            return []
         self._named[queue.name].add(feed)
         if self._speaks_claims(queue, now_us):
             return self._claim_once(queue, [claims.claim_of([feed])], now_us)
@@ -294,10 +349,19 @@ class SetGossip:
                 [feed for feed in lacked if self._retirement.may_leave(feed, now_us)], now_us
             )
         if isinstance(said, Sketch) and self._expiry.unproven:
-            effects += self.expire(self._expired_at(said, now_us), now_us)
+            effects += self.expire(self._expired_at(queue, said, now_us), now_us)
         return effects
 
-    def _expired_at(self, said: Sketch, now_us: int) -> Sequence[FeedId]:
+    def _is_refused(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> bool:
+        """Return True if *feed*, which a neighbour lacks, has no entry, and was named there so often that who lacks it
+        still refuses it."""
+        return (
+            queue.on_air
+            and self._expiry.was_named(feed, now_us)
+            and not self._frontiers.may_name(queue.name, feed, now_us)
+        )
+
+    def _expired_at(self, queue: TransmitQueue, said: Sketch, now_us: int) -> Sequence[FeedId]:
         """Return the ids without an entry that left the set of a peer, and may leave ours. A peer that lacks feeds with
         entries, too, has not learned of them yet."""
         reading = read_sketch(self._sets.under(said.salt), said)
@@ -306,6 +370,9 @@ class SetGossip:
         unproven = self._expiry.unproven
         if any(feed not in unproven and not self._replica.is_closed(feed) for feed in reading.ours):
             return ()
+        if any(self._is_refused(queue, feed, now_us) for feed in reading.ours):
+            self._expiry.neighbours_are_flooded(now_us)
+            return [*unproven]
         return [feed for feed in reading.ours if self._expiry.may_leave(feed, now_us)]
 
     def retire(self, feeds: Collection[FeedId], now_us: int) -> list[Effect]:
@@ -316,6 +383,14 @@ class SetGossip:
             self._retirement.left(feed)
         self._show_left(feeds, now_us)
         return effects
+
+    def expire_unproven(self, now_us: int) -> list[Effect]:
+        """An id was refused: if made-up ids flood a radio, let all ids without an entry leave."""
+        unproven = [*self._expiry.unproven]
+        if not unproven or not self._expiry.proven_only(now_us) or self._replica.read_only:
+            return []
+        self._frontiers.name_anew()
+        return self.expire(unproven, now_us)
 
     def expire(self, feeds: Collection[FeedId], now_us: int) -> list[Effect]:
         """Let *feeds*, of which no entry came, leave the set, and show it on every face."""
@@ -372,10 +447,15 @@ class SetGossip:
     # --- adverts
 
     def build(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
-        """Build the advert of our set, or on wires, in turn, of our frontiers. None for an empty set."""
+        """Build the advert of our set, or on wires, in turn, of our frontiers. None for an empty set, but where a
+        newcomer has one, since no id enters it without an entry."""
         goset = self._replica.goset
-        if not len(goset) or not self._may_reconcile(queue.name, now_us):
+        if not self._may_reconcile(queue.name, now_us):
             return None
+        if not len(goset):
+            if self._replica.read_only or not self._proves(queue, now_us):
+                return None
+            return self._sketch_packet(queue, self._exchanges[queue.name].advert(self._salt(), 0))
         turn = self._adverts[queue.name] = self._adverts.get(queue.name, 0) + 1
         if self._speaks_claims(queue, now_us):
             if turn % 4 == 0:
@@ -413,7 +493,11 @@ class SetGossip:
             return self._ask_packet(queue, ask)
         if (sketch := exchange.next_sketch(self._salt())) is not None:
             return self._sketch_packet(queue, sketch)
+        if self._proves(queue, now_us) and not self._proofs.has_airtime(queue, now_us):
+            return None
         if (feeds := exchange.next_feeds()) is not None:
+            if self._proves(queue, now_us):
+                self._proofs.give_entries(queue, feeds.feeds, now_us)
             self._frontiers.ids_named(queue.name, feeds.feeds, now_us)
             packet = self._feeds_packet(queue, feeds)
             self._queued[queue.name] = packet.packet, set(feeds.feeds)
@@ -427,7 +511,7 @@ class SetGossip:
     ) -> list[Effect]:
         """Handle a summary of a region of a peer's set. On the air, claims that name ids that are not *welcome* now get
         no reply: a peer that makes ids up would have us spend our airtime."""
-        goset = self._replica.goset
+        goset = self._deployed.goset
         effects: list[Effect] = [self._claim_seen(Direction.RX, queue, claim)]
         if queue.on_air:
             self._repeated[queue.name].gave(claim, 0, now_us)
@@ -472,7 +556,7 @@ class SetGossip:
         """A board pings. One without a feed says nothing else, and reads no SKETCH: claim our set as boards do, the
         more rarely the more often it was claimed."""
         self._frontiers.deployed.heard(queue.name, now_us)
-        goset = self._replica.goset
+        goset = self._deployed.goset
         shown = self._shown_to_boards.get(queue.name)
         if shown is None or not len(goset) or not self._may_claim(queue, now_us):
             return []
@@ -495,9 +579,11 @@ class SetGossip:
             can_learn=can_learn,
             left=left,
             worth=holds if flooded else lambda _: True,
-            may_name=lambda feed: self._frontiers.may_name(queue.name, feed, now_us),
+            may_name=lambda feed: self._may_name(queue, feed, now_us),
         )
-        if isinstance(reading, SetDifference):
+        if self._proves(queue, now_us):
+            pass
+        elif isinstance(reading, SetDifference):
             self._proofs.lacked(queue, reading.ours, now_us, flooded=flooded)
         elif isinstance(reading, DifferenceTooLarge) and flooded:
             self._proofs.unknown(queue, now_us)
@@ -551,10 +637,9 @@ class SetGossip:
         if not self._frontiers.knows_salt(ask.salt):
             queue.note_exchange(hidden=ask.salt not in self._salts, named=False)
         exchange, flooded = self._exchanges[queue.name], self._expiry.is_flooded(queue.name, now_us)
-        asked = exchange.heard_ask(
-            ask, may_name=lambda feed: self._frontiers.may_name(queue.name, feed, now_us)
-        )
-        self._proofs.lacked(queue, asked, now_us, flooded=flooded)
+        asked = exchange.heard_ask(ask, may_name=lambda feed: self._may_name(queue, feed, now_us))
+        if not self._proves(queue, now_us):
+            self._proofs.lacked(queue, asked, now_us, flooded=flooded)
         return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
     def heard_feeds(self, queue: TransmitQueue, feeds: Feeds) -> list[Effect]:
@@ -585,7 +670,7 @@ class SetGossip:
             # Nor does it keep us from speaking of other things.
             queue.heard_useless()
             return []
-        answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn(queue, now_us))
+        answer = answer_classic(self._deployed.goset, said, can_learn=self._can_learn(queue, now_us))
         return self._settle(queue, answer, now_us)
 
     def _settle(self, queue: TransmitQueue, said: Sequence[Claim], now_us: int) -> list[Effect]:

@@ -50,14 +50,15 @@ from tinyssb_node.errors import (
     SetFullError,
 )
 from tinyssb_node.gossip.acknowledgements import Acknowledger
-from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.gossip.admission import NOT_ADMITTED, Admission
 from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipWait
+from tinyssb_node.gossip.deployed_set import DeployedSet
 from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
-from tinyssb_node.gossip.set_gossip import SetGossip
+from tinyssb_node.gossip.set_gossip import CROWDED, UNPROVEN, SetGossip
 from tinyssb_node.groups.host import GroupHost, MakeGroups
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.node.reception_log import ReceptionLog
@@ -116,7 +117,7 @@ class Node:
         if other networks share them. *verify* checks signatures of received entries. *acknowledge_permille* is the
         share of airtime for all acknowledgements in the mesh; 0: write none. *groups* opens private groups; None: take
         part in none. *certainty* is what is known of our feed's tip; None: nothing is missing. *admission* decides
-        which ids that peers name enter the set; None: all. *shelf* opens the shelf. *quota*: room for others' feeds.
+        which ids that peers name enter the set; None: all. *shelf* opens the shelf. *quota*: room for others' feeds;
         *places*: those of the set.
 
         May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
@@ -128,8 +129,8 @@ class Node:
         own = None if key is None else key.feed_id
         if own is not None and not read_only:
             self._replica.own_feed(own, dialect)
-        self._certainty = certainty or TipCertainty(watch=False)
-        self._certainties = {} if own is None else {own: self._certainty}
+        self._certainty = certainty = certainty or TipCertainty(watch=False)
+        self._certainties = {} if own is None else {own: certainty}
         self._queues: dict[FaceName, TransmitQueue] = {}
         self._refusals = RefusalLog()
         self._receptions = ReceptionLog(self._refusals)
@@ -139,27 +140,40 @@ class Node:
         )
         self._retirement = FeedRetirement(self._replica, entropy)
         self._expiry = IdExpiry(self._replica, own, expires=dialect is Dialect.SPEC)
-        self._frontiers = FrontierGossip(self._replica, network, entropy)
+        frontiers = self._frontiers = FrontierGossip(self._replica, network, entropy)
+        deployed = DeployedSet(self._replica)
         self._entries = EntryGossip(
-            replica, store, network, entropy, self._receipts, self._retirement, self._frontiers, self._expiry
+            replica,
+            store,
+            network,
+            entropy,
+            self._receipts,
+            self._retirement,
+            frontiers,
+            self._expiry,
+            deployed,
         )
         self._admission = admission
         if admission is not None:
             admission.begin(store)
-        self._set = SetGossip(
-            self._replica,
-            network,
-            entropy,
-            own,
-            self._queues,
-            admission=admission,
-            retirement=self._retirement,
-            expiry=self._expiry,
-            frontiers=self._frontiers,
-        )
+        self._set = self._open_set(network, own, deployed)
         self._groups = GroupHost(groups, self._replica, store)
         self._shelf = ShelfTransfer(shelf, self._replica)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
+
+    def _open_set(self, network: Network, own: FeedId | None, deployed: DeployedSet) -> SetGossip:
+        return SetGossip(
+            self._replica,
+            network,
+            self._entropy,
+            own,
+            self._queues,
+            admission=self._admission,
+            retirement=self._retirement,
+            expiry=self._expiry,
+            frontiers=self._frontiers,
+            deployed=deployed,
+        )
 
     def adopt(self, author: "FurtherIdentity") -> None:
         """Write for a further identity of ours, too. Call it before any face is up; as above, commit before anything
@@ -188,7 +202,7 @@ class Node:
         for certainty in self._certainties.values():
             certainty.face_up(face, profile, now_us)
         self._retirement.begin(now_us)
-        self._expiry.face_up(profile, now_us)
+        self._expiry.face_up(face, profile, now_us)
         return [face_up_event(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
@@ -428,9 +442,11 @@ class Node:
         """Handle a packet that tells what a peer has or lacks. Raises PeerError, before anything has changed."""
         match kind:
             case PacketKind.WANT:
-                return self._entries.heard_want(queue, parse_want(packet), reception, now_us)
+                goset = self._entries.set_under(packet[: limits.DMX_SIZE])
+                return self._entries.heard_want(queue, goset, parse_want(packet), reception, now_us)
             case PacketKind.CHNK:
-                return self._entries.heard_chnk(queue, parse_chnk(packet), now_us)
+                goset = self._entries.set_under(packet[: limits.DMX_SIZE])
+                return self._entries.heard_chnk(queue, goset, parse_chnk(packet), now_us)
             case PacketKind.NAMED_WANT:
                 want = parse_named_want(packet)
                 return self._entries.heard_named_want(queue, want, reception, now_us)
@@ -499,26 +515,41 @@ class Node:
         """Add feed ids that a peer on *queue* named to the set, in a claim or not. False if one of them is not admitted
         now."""
         effects: list[Effect] = []
-        seen = claimed and self._frontiers.deployed.near(queue.name, now_us)
-        all_admitted = True
+        rules: set[str] = set()
         for feed in feeds:
             if feed in self._replica.goset:
                 continue
-            if (rule := self._set.refusal(queue, feed, now_us, seen=seen)) is not None:
+            rule, more = self._admit_one(queue, feed, now_us, claimed=claimed)
+            effects += more
+            if rule is not None:
                 self._refusals.refuse(rule, queue.name)
-                all_admitted = False
-                continue
-            if not self._replica.goset.has_room(seen=seen):
-                effects += self._set.make_room(feed, now_us)
-            events = self._replica.add_feed(feed, queue.name, seen=seen)
-            if not events:
-                self._refusals.refuse("read_only" if self.read_only else "set", queue.name)
-                continue
-            effects += self._enter_set(feed, events, queue, now_us)
-        if not all_admitted:
+                rules.add(rule)
+        if rules - {UNPROVEN}:
             queue.heard_useless()
+        if rules:
             self._expiry.id_refused(queue.name, now_us)
-        return all_admitted, effects
+            effects += self._set.expire_unproven(now_us)
+        return not rules, effects
+
+    def _admit_one(
+        self, queue: TransmitQueue, feed: FeedId, now_us: int, *, claimed: bool
+    ) -> tuple[str | None, list[Effect]]:
+        """Add an id that is not in the set. Return the rule by which it, or another one for it, is not admitted now."""
+        if claimed and (kept := self._set.keep_beside(queue, feed)) is not None:
+            return None if kept else CROWDED, []
+        seen = claimed and self._frontiers.deployed.near(queue.name, now_us)
+        if (rule := self._set.refusal(queue, feed, now_us, seen=seen)) is not None:
+            if rule != NOT_ADMITTED:
+                self._expiry.put_off(feed, queue.name, now_us)
+            return rule, []
+        effects: list[Effect] = []
+        if not self._replica.goset.has_room(seen=seen):
+            effects += self._set.make_room(feed, now_us)
+        events = self._replica.add_feed(feed, queue.name, seen=seen)
+        if not events:
+            self._refusals.refuse("read_only" if self.read_only else "set", queue.name)
+            return None, effects
+        return None, effects + self._enter_set(feed, events, queue, now_us)
 
     def _admit_beyond(self, queue: TransmitQueue, said: Feeds, now_us: int) -> list[Effect]:
         """Take feeds that a peer on *queue* named, and that have no place in the set, beyond it: nodes of ours exchange
@@ -578,11 +609,15 @@ class Node:
         self._expiry.appended(events)
         effects: list[Effect] = []
         for event in events:
-            if isinstance(event, EntryAppended) and event.seq == 1 and self._is_users(event.feed):
+            if isinstance(event, EntryAppended) and event.seq == 1 and self._enters_set(event.feed):
                 face = None if origin is None else origin.name
                 if entered := self._replica.add_feed(event.feed, face):
                     effects += self._enter_set(event.feed, entered, origin, now_us)
         return effects
+
+    def _enters_set(self, feed: FeedId) -> bool:
+        """Return True if *feed*, whose first entry is here, has waited for it to enter the set."""
+        return self._is_users(feed) or (self._replica.record(feed).beyond and self._set.awaits_entry(feed))
 
     def _is_users(self, feed: FeedId) -> bool:
         """Return True if *feed* is beyond the set, and our user follows it, not just a group."""
@@ -699,11 +734,13 @@ class Node:
         self._expiry.appended(appended)
         if self._admission is not None:
             self._admission.appended(appended)
-        for queue in self._queues.values():
-            self._entries.push(queue, appended, now_us)
-        self._groups.appended(appended, now_us)
         first = appended[0]
         assert isinstance(first, EntryAppended)
+        for queue in self._queues.values():
+            self._entries.push(queue, appended, now_us)
+            if first.seq == 1 and feed in self._replica.goset:
+                self._set.introduce(queue, feed, now_us)
+        self._groups.appended(appended, now_us)
         return first, effects
 
     def _make_ours(self, feed: FeedId, now_us: int, *, beyond: bool) -> list[Effect]:
@@ -735,14 +772,16 @@ class Node:
         asker: FeedAsker = FeedAsker.USER,
     ) -> list[Effect]:
         """Add *feed* to the set, or if there is no room, or with *beyond*, beyond the set, and request it: first so
-        many of its *newest* entries, 0 to 32; None: as before. *asker* wants it. With *pending* it enters the set only
-        by its first entry, or if a peer names it: an id may be mistyped, and takes a place in the sets of all.
+        many of its *newest* entries, 0 to 32; None: as before. *asker* wants it. With *pending*, and while
+        made-up ids flood a radio, it enters the set only by its first entry, or if a peer names it: an id may be
+        mistyped, and takes a place in the sets of all.
 
         Raises SetFullError if more feeds are known than can be, NodeReadOnlyError.
         """
         replica = self._replica
         if self.read_only:
             raise NodeReadOnlyError
+        pending = pending or self._expiry.proven_only(now_us)
         if pending and feed not in replica.goset and not (replica.has_proof(feed) or self._shelf.has(feed)):
             beyond = True
         events = [] if beyond else replica.add_feed(feed, None)

@@ -40,6 +40,8 @@ EXPIRE_PACKETS: Final = 8_192
 """The same in packets of a radio, if that is longer: 28 min at SF7, where entries of 255 feeds take a minute of air."""
 EXPIRE_FOLLOW_SHARE: Final = 6
 """Part of this time after which an id may leave because it has left at a neighbour: five minutes."""
+REFUSED_US: Final = 60_000_000
+"""Time after which neighbours that lack an id, and heard it often enough, refuse it: a minute."""
 EXPIRE_ABOVE: Final = 16
 """Ids without an entry that may stay in a set: those of people who have not written yet. They take nobody's place."""
 EXPIRE_FEW: Final = 8
@@ -54,12 +56,20 @@ PROOF_AGAIN_MAX_US: Final = 1_800_000_000
 """Longest such time: a neighbour that comes later takes it within half an hour."""
 PROOF_PERMILLE: Final = 125
 """Share of the airtime that the law allows which proofs take: an eighth, ten proofs an hour at SF7 in EU868."""
+GIVEN_PERMILLE: Final = 300
+"""The same of first entries before their ids, while ids need them: three tenths, 50 of them."""
 PROOF_AFTER_US: Final = 120_000_000
 """Time after which a neighbour that lacks an id still is taken to refuse it, where no flood of ids is heard."""
 CLAIMS_AT_ONCE: Final = 8
 """Claims at once in answer to claims, where ids are refused; then one in the longest interval of adverts."""
 FLOOD_US: Final = 600_000_000
 """Time after an id was refused on a face for which a flood of made-up ids is taken to go on there."""
+PUT_OFF_MAX: Final = 64
+"""Ids that radios named in this time and that were put off, beyond which they are taken to be made up. Meshes of 130
+feeds each meet without that."""
+PROVEN_US: Final = 3_600_000_000
+"""Time after that for which ids enter the set only with their first entry, where a radio is flooded: an hour.
+Neighbours that trust at different times would have different sets."""
 
 # --- Sets that never become the same (decision 0070)
 
@@ -87,6 +97,8 @@ ANSWER_PACKETS: Final = 32
 
 SET_AT_ONCE: Final = 64
 """Feeds of a set without an entry that are admitted as fast as ids are named. Those with entries are not counted."""
+DEPLOYED_IDS_MAX: Final = 32
+"""Ids without an entry that deployed peers claim on the air, and that are kept beside the set."""
 SET_IDS_PER_HOUR: Final = 32
 """Ids of strangers that each face may add an hour beyond that: a group's epochs need fewer, and junk takes hours to
 fill a set, time for people to notice."""

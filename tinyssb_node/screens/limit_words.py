@@ -6,8 +6,16 @@ from tinyssb_node.control.rows import RefusalRow
 
 _WORDS: Final = {
     "ids": (
-        "ids of strangers' feeds were put off: 64 feeds of the set have no entry yet",
+        "ids of strangers' feeds were put off: too many feeds of the set have no entry yet",
         "They come in with an entry, or 32 an hour. More: set.ids_per_hour in config.toml.",
+    ),
+    "unproven": (
+        "ids of feeds without an entry were refused: strangers flooded a radio with such ids",
+        "They come in with their first entry. An hour after the flood they need none.",
+    ),
+    "claimed": (
+        "ids of feeds without an entry, which boards or strangers claim on a radio, made room for newer ones",
+        "They come in with their first entry. Near many boards a node with `--dialect deployed` keeps all.",
     ),
     "expired": (
         "ids were refused that had brought no entry before, and left the set for that",

@@ -77,7 +77,8 @@ def test_nobody_is_kept_out_for_an_hour_and_sets_agree_when_it_ends(
     world = make(stranger)
     junk = set(IDS)
     world.run_for(HOUR_US // 4)
-    assert max(len(set_of(world, name) & junk) for name in HONEST) > 64, "the attack works"
+    most = max(len(set_of(world, name) & junk) for name in HONEST)
+    assert most == 0 if make is on_air else most > 64, "on a wire the attack works"
     world.run_for(HOUR_US * 3 // 4)
     # A newcomer, who has an entry, in reach of some.
     world.add("late", on_air=make is on_air)
@@ -131,4 +132,4 @@ def test_a_board_that_keeps_made_up_ids_gets_a_claim_in_an_interval() -> None:
     world.run_for(2 * HOUR_US)
     assert set_of(world, "board") - set_of(world, "n0"), "they can never agree"
     intervals = 2 * HOUR_US // radio_profile().advert_max_us
-    assert max(watcher.sent[name] for name in HONEST[:2]) <= intervals + CLAIMS_AT_ONCE
+    assert max(watcher.sent[name] for name in HONEST[:2]) <= 1.1 * intervals + CLAIMS_AT_ONCE
