@@ -7,13 +7,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError, how_to_install
 from spark_sink.settings import LOCAL, LOCAL_ENGINE, SPARK_ENGINE, no_spark
+from tinyssb_node import version
 
 _USAGE = 64
 """Exit code of a command line that is not valid (sysexits.h)."""
@@ -80,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="tinyssb-sink",
         description="Replication analytics: read the nodes' event logs with Spark, fill a database, show it.",
     )
-    parser.add_argument("--version", action="version", version=f"tinyssb-sink {version('tinyssb-node')}")
+    parser.add_argument("--version", action="version", version=f"tinyssb-sink {version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="read the logs continuously, until stopped")
     backfill = commands.add_parser("backfill", help="read everything that is there, then end")

@@ -57,7 +57,7 @@ DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends tin
 sh /srv/first_steps.sh
 command -v tinyssb
 DEBIAN_FRONTEND=noninteractive apt-get -q -y purge tinyssb-node
-! command -v tinyssb
+[ ! -e /usr/bin/tinyssb ]
 INSIDE
     mmdebstrap --quiet --variant=apt --architectures="$arch" \
         --customize-hook='mkdir -p "$1/srv/apt" "$1/etc/apt/keyrings"' \

@@ -34,6 +34,9 @@ tinyssb show me 1 >/dev/null
 tinyssb export "$work/backup.tssb" >/dev/null
 tinyssb verify
 tinyssb completion bash | grep -q publish
+# Where the program is installed: /usr, or an environment that man(1) and shells may be pointed to.
+prefix=$(dirname "$(dirname "$(readlink -f "$(command -v tinyssb)")")")
+ls "$prefix"/share/man/man1/tinyssb.1* "$prefix/share/bash-completion/completions/tinyssb" >/dev/null
 
 if [ "${1:-}" = sink ]; then
     tinyssb-sink --version

@@ -1,12 +1,12 @@
 """Metadata of the database: the table ``meta``."""
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from spark_sink import limits
 from spark_sink.errors import SinkError
 from spark_sink.serving.database import Database, Reader
+from tinyssb_node import version
 
 FIRST_ROWS: Final = (("version", str(limits.STORE_VERSION)), ("changes", "0"))
 """Rows of a new database."""
@@ -31,7 +31,7 @@ def filling(database: Path | str) -> str:
     return f"Another tinyssb-sink is filling {database}; nothing was done. Stop it first."
 
 
-PROGRAM: Final = version("tinyssb-node")
+PROGRAM: Final = version()
 """Version of this program; the row ``program`` says which one wrote last."""
 DERIVED: Final = "derived"
 """Row with the version of the definitions of derived tables; missing before there are any."""

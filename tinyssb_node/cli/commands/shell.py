@@ -13,14 +13,18 @@ def add(commands: CommandParsers) -> None:
 
 def completion(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    import shtab
-
     from tinyssb_node.cli.main import build_parser
 
-    parser = build_parser()
-    _complete_files(parser)
-    print(shtab.complete(parser, arguments.shell))
+    print(completion_script(build_parser(), arguments.shell))
     return 0
+
+
+def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """Return the script that lets a *shell* complete the commands of a *parser*, their options, and names of files."""
+    import shtab
+
+    _complete_files(parser)
+    return shtab.complete(parser, shell)
 
 
 def _complete_files(parser: argparse.ArgumentParser) -> None:
