@@ -54,16 +54,15 @@ done
     echo "Some dependencies have no wheels for $ARCH and Python $TARGET; docs/howto/debian-package.md says what to do." >&2
     exit 69
 }
-# The node does not need scripts of libraries. What the wheel has for shells and man(1) goes where they look.
+# The node does not need scripts of libraries, nor their man pages. Its own go where man(1) and shells look.
 rm -rf "$lib/bin"
-mkdir -p "$root/usr/share"
-for folder in bash-completion zsh fish man; do
-    [ ! -d "$lib/share/$folder" ] || cp -r "$lib/share/$folder" "$root/usr/share/"
+install -D -m 644 "$lib/share/man/man1/tinyssb.1" "$root/usr/share/man/man1/tinyssb.1"
+gzip -9n "$root/usr/share/man/man1/tinyssb.1"
+for file in bash-completion/completions/tinyssb fish/vendor_completions.d/tinyssb.fish; do
+    install -D -m 644 "$lib/share/$file" "$root/usr/share/$file"
 done
+install -D -m 644 "$lib/share/zsh/site-functions/_tinyssb" "$root/usr/share/zsh/vendor-completions/_tinyssb"
 rm -rf "$lib/share"
-# zsh of Debian looks in a folder for packages.
-mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
-find "$root/usr/share/man" -type f -exec gzip -9n {} +
 
 echo "· The package"
 for file in systemd/tinyssb.service:systemd/system/tinyssb.service systemd/tinyssb.sysusers.conf:sysusers.d/tinyssb.conf \
