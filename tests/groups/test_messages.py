@@ -9,6 +9,7 @@ import pytest
 from tests.groups.world import GROUP, key_of, message_id, person
 from tinyssb_node import limits
 from tinyssb_node.content.tangle import FIRST, TangleData
+from tinyssb_node.content.telemetry import PositionRecord, serialize_telemetry
 from tinyssb_node.errors import PeerError
 from tinyssb_node.groups.messages import (
     AddMember,
@@ -17,6 +18,10 @@ from tinyssb_node.groups.messages import (
     GroupContent,
     GroupInit,
     GroupMessageError,
+    body_of,
+    post,
+    record_in,
+    share,
 )
 from tinyssb_node.ids import EpochKey, FeedId, GroupId
 
@@ -110,6 +115,20 @@ def test_keys_are_not_shown() -> None:
         assert key_of(1).hex() not in repr(message)
         assert "secret=" not in repr(message)
     assert repr(key_of(1)) == "EpochKey(secret)"
+
+
+def test_a_position_for_a_group_is_the_content_of_a_public_one() -> None:
+    record = serialize_telemetry(PositionRecord(latitude=1, longitude=2))
+    assert record_in(GroupContent(*share(record), GROUP, TangleData(ROOT, (ROOT,)))) == record
+    place = TangleData(ROOT, (ROOT,))
+    for kind, body in (
+        share(b"nothing"),
+        post("hello"),
+        ("telemetry", body_of({})),
+        ("telemetry", b"broken"),
+    ):
+        assert record_in(GroupContent(kind, body, GROUP, place)) is None
+    assert record_in(INIT) is None
 
 
 def test_ids_have_their_sizes() -> None:

@@ -164,7 +164,7 @@ def test_a_receiver_gives_the_place(running: RunningDaemon) -> None:
 def test_settings_are_checked(tmp_path: Path) -> None:
     make_home(tmp_path / "node")
     for line, told in (
-        ('position = "everyone"', b'it takes "public"'),
+        ('position = " "', b'it takes "public"'),
         ('status = "\\u001b"', b"printable"),
         ("precision_m = -1", b"0 to 100000"),
         ('gpsd = "nowhere"', b"an address and a port"),

@@ -34,6 +34,7 @@ from tinyssb_node.control.group_rows import (
     GroupSaidRow,
     GroupShownRow,
     GroupTaskRow,
+    GroupTelemetryRow,
     GroupWrittenRow,
 )
 from tinyssb_node.control.rows import (
@@ -93,6 +94,7 @@ class FakeNode:
         self.rooms: list[GroupConversation] = []
         self.group_said: list[MessageRow] = []
         self.epochs: list[GroupEpochRow] = []
+        self.group_records: list[GroupTelemetryRow] = []
         self.shown: GroupShownRow | None = None
         self.threads: list[GroupSaidRow] = []
         self.files: dict[tuple[str, str], tuple[str, bytes]] = {}
@@ -193,6 +195,13 @@ class FakeNode:
 
     def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
         return self._changed("exclude", group, people)
+
+    def group_telemetry(self) -> list[GroupTelemetryRow]:
+        self._require()
+        return self.group_records
+
+    def hang_up(self) -> None:
+        pass
 
     def group_rename_cost(self, group: str, name: str) -> GroupCostRow:
         return GroupCostRow(group=group, messages=1, packets=2, content_bytes=100 + len(name), steps=["post"])

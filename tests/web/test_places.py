@@ -33,6 +33,7 @@ def test_valid_records_stand_beside_their_authors_and_others_are_left_out() -> N
     assert rows[CYD.hex()]["position"] == {
         "time_us": NOW_US - 5 * MINUTE_US,
         "expires_us": NOW_US + 1_435 * MINUTE_US,
+        "grouped": False,
         "latitude": -1.0,
         "longitude": 2.5,
         "radius_m": 7,

@@ -175,13 +175,15 @@ class DataRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryRow:
-    """A public entry with a position, or with values of sensors."""
+    """A message with a position, or with values of sensors."""
 
     feed: FeedId
     own: bool
     committed_us: int
     """Our wall clock when it was stored, microseconds since 1970."""
     record: TelemetryRecord
+    group: str | None = None
+    """The group with which it is shared, 40 digits; None: it is public. The catalog has public ones only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

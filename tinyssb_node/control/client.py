@@ -273,6 +273,19 @@ class DaemonClient:
         request = requests.GroupPost(group, text, dry_run=True, reply_to=reply_to, network=self._network)
         return self._answer(request, group_rows.GroupCostRow)
 
+    def group_share(self, group: str, record: bytes) -> group_rows.GroupWrittenRow:
+        """Share a position, or values of sensors, with a group."""
+        return self._ask(requests.GroupShare(group, record.hex(), network=self._network))
+
+    def group_share_cost(self, group: str, record: bytes) -> group_rows.GroupCostRow:
+        """Return what ``group_share`` would write. Nothing is written."""
+        request = requests.GroupShare(group, record.hex(), dry_run=True, network=self._network)
+        return self._answer(request, group_rows.GroupCostRow)
+
+    def group_telemetry(self) -> RowStream[group_rows.GroupTelemetryRow, rows.CountRow]:
+        """List the last positions and values of sensors that members share with their groups."""
+        return self._list(requests.ListGroupTelemetry(network=self._network))
+
     def group_rename(self, group: str, name: str) -> group_rows.GroupWrittenRow:
         """Give a group another name, which all members see."""
         return self._ask(requests.GroupRename(group, name, network=self._network))

@@ -74,6 +74,15 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     early: bool = False
 
 
+class GroupTelemetryRow(ControlRow, frozen=True):
+    """Item of `group_telemetry`: the last record of a kind of one member."""
+
+    group: str
+    feed: str
+    committed_us: int
+    record: str
+
+
 class GroupReadRow(ControlRow, frozen=True):
     """Result of `group_read`."""
 

@@ -369,6 +369,21 @@ class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     reply_to: Text | None = None
 
 
+class GroupShare(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Share a position, or values of sensors, with a group; with *dry_run* as ``GroupAdd``."""
+
+    command = "group_share"
+    group: Text
+    record: Octets
+    dry_run: Flag = False
+
+
+class ListGroupTelemetry(NetworkListing[group_rows.GroupTelemetryRow, rows.CountRow], frozen=True):
+    """The last positions and values of sensors that members share with their groups."""
+
+    command = "group_telemetry"
+
+
 class GroupRename(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Give a group another name; with *dry_run* as ``GroupAdd``."""
 
@@ -461,6 +476,7 @@ GroupRequest = (
     | GroupAnswer
     | GroupDecide
     | GroupPost
+    | GroupShare
     | GroupRename
     | GroupMute
     | GroupHistory
@@ -481,6 +497,8 @@ GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
     GroupAnswer,
     GroupDecide,
     GroupPost,
+    GroupShare,
+    ListGroupTelemetry,
     GroupRename,
     GroupMute,
     GroupHistory,

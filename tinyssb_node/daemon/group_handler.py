@@ -11,9 +11,10 @@ from typing import Any, Final
 from tinyssb_node import limits
 from tinyssb_node.codec.events import Effect
 from tinyssb_node.content.files import File, serialize_file
+from tinyssb_node.content.telemetry import parse_telemetry
 from tinyssb_node.content.time_order import Position, order_key, read_order_key
 from tinyssb_node.control import group_rows, requests, rows
-from tinyssb_node.control.requests import NetworkRequest
+from tinyssb_node.control.requests import NetworkRequest, bad_argument
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.feedrows import published_row
@@ -49,7 +50,9 @@ from tinyssb_node.groups.messages import (
     attach,
     file_of,
     post,
+    record_in,
     rename,
+    share,
 )
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, is_out
 from tinyssb_node.groups.waits import GroupConsent
@@ -145,6 +148,8 @@ class GroupHandler:
             requests.GroupAnswer: self._consent,
             requests.GroupDecide: self._decide,
             requests.GroupPost: self._post,
+            requests.GroupShare: self._share,
+            requests.ListGroupTelemetry: self._telemetry,
             requests.GroupRename: self._rename,
             requests.GroupMute: self._mute,
             requests.GroupHistory: self._history,
@@ -280,6 +285,16 @@ class GroupHandler:
             content = post(request.text, answered, self._clock.wall_us() // 1_000_000)
         return self._say(place, root, content, dry_run=request.dry_run)
 
+    async def _share(
+        self, request: requests.GroupShare, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
+        place, root = await self._find(request)
+        self._writable(place, root)
+        record = bytes.fromhex(request.record)
+        if parse_telemetry(record) is None:
+            raise bad_argument(requests.GroupShare, "record", "takes a position, or values of sensors")
+        return self._say(place, root, share(record), dry_run=request.dry_run)
+
     async def _rename(
         self, request: requests.GroupRename, _client: ControlConnection
     ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
@@ -395,6 +410,24 @@ class GroupHandler:
                 await client.send(self._row_or_failed(place, groups, root))
                 await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
                 count += 1
+        return rows.CountRow(count=count)
+
+    async def _telemetry(
+        self, request: requests.ListGroupTelemetry, client: ControlConnection
+    ) -> rows.CountRow:
+        place = self._place(request)
+        groups = await self._read_groups(place)
+        came_us, count = self._came_us(place, groups), 0
+        for root in [root for root in groups.reader.groups if self._state(groups, root) == "member"]:
+            timeline = self._timeline(place, groups, root)
+            for (author, _), id_ in sorted(timeline.telemetry.items(), key=lambda one: one[1]):
+                said = timeline.group.said(id_)
+                record, committed_us = record_in(timeline.opened(said)), came_us(said)
+                if record is not None and committed_us is not None:
+                    row = group_rows.GroupTelemetryRow(root.hex(), author.hex(), committed_us, record.hex())
+                    await client.send(row)
+                    count += 1
+            await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
         return rows.CountRow(count=count)
 
     async def _show(self, request: requests.ShowGroup, client: ControlConnection) -> group_rows.GroupShownRow:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tinyssb_node.content.tangle import TangleData
+from tinyssb_node.content.telemetry import parse_telemetry
 from tinyssb_node.content.time_order import DatedMessage, OrderedMessages, Position, order_times
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY, EpochGraph, People
@@ -13,6 +14,7 @@ from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     LEAVE,
     NAME,
+    TELEMETRY,
     AddMember,
     ExcludeMember,
     GroupContent,
@@ -20,6 +22,7 @@ from tinyssb_node.groups.messages import (
     GroupMessage,
     MessageFlaw,
     OpenedGroupMessage,
+    record_in,
     said_us_of,
 )
 from tinyssb_node.groups.text_chains import SERVICE, TEXT
@@ -111,6 +114,8 @@ class Timeline:
     """
 
     group: Group
+    telemetry: dict[tuple[FeedId, type], MessageId] = field(default_factory=dict)
+    """By author and kind: the last of their positions and of their values of sensors that count, in order."""
     posts: int = 0
     """Messages with a position that count, and that tell neither of members nor of the group's name."""
     opened: Callable[[OpenedGroupMessage], GroupMessage] = _itself
@@ -186,6 +191,7 @@ class Timeline:
         self._people, self._epochs = {}, {}
         self._added, self._out, self._joined, self._told = set(), set(), {}, {}
         self._our_bits, self._ours_before, self._shown = {}, {}, {}
+        self.telemetry = {}
         self._led_to = {id_: {one.epoch} for id_, one in view.exclusions.items()}
         for epoch in view.epochs.values():
             for id_ in epoch.exclusions:
@@ -201,7 +207,7 @@ class Timeline:
         if self.counts(said):
             match said.message:
                 case GroupContent():
-                    self.posts += _is_post(said)
+                    self._note_content(said)
                 case AddMember(people=people, members_tangle=TangleData(root=MessageId() as epoch)):
                     joined = [one for one in people if one not in self._added or (epoch, one) in self._out]
                     self._joined[said.id] = tuple(one for one in joined if one != said.author)
@@ -210,6 +216,22 @@ class Timeline:
                 case ExcludeMember(people=people):
                     self._out |= {(at, one) for at in self._led_to.get(said.id, ()) for one in people}
         self._told[said.id] = (said.id,) if self._tells(said) else self.previous(said)
+
+    def _note_content(self, said: OpenedGroupMessage) -> None:
+        """Count a post that counts, or keep it as the last record of its author's telemetry."""
+        if not self._is_telemetry(said):
+            self.posts += _is_post(said)
+            return
+        record = record_in(self.opened(said))
+        if record is not None:
+            key = said.author, type(parse_telemetry(record))
+            known = self.telemetry.get(key)
+            if known is None or (self._order.time(known), known) < (self._order.time(said.id), said.id):
+                self.telemetry[key] = said.id
+
+    def _is_telemetry(self, said: OpenedGroupMessage) -> bool:
+        content = self.opened(said)
+        return isinstance(content, GroupContent) and content.kind == TELEMETRY
 
     def _witness(self, said: OpenedGroupMessage) -> None:
         """Note which messages of ours the author of a message shows to have: all that it follows. One bit for each."""
@@ -255,7 +277,7 @@ class Timeline:
                 return said.id == self.group.root
             case AddMember():
                 return bool(self.joined(said))
-            case GroupContent(kind=kind) if kind in SERVICE:
+            case GroupContent(kind=kind) if kind in SERVICE or self._is_telemetry(said):
                 return False
         return self.counts(said)
 
@@ -290,7 +312,9 @@ class Timeline:
         """Return texts and files that count and wait for predecessors, the latest arrivals first. All others show
         themselves when they have a position."""
         waiting = [self.group.said(id_) for id_ in self.group.tangle.waiting]
-        found = [said for said in waiting if _is_post(said) and self.counts(said)]
+        found = [
+            said for said in waiting if _is_post(said) and not self._is_telemetry(said) and self.counts(said)
+        ]
         return sorted(found, key=lambda said: (-said.arrival, said.id))
 
     def missing(self, said: OpenedGroupMessage) -> list[MessageId]:

@@ -20,7 +20,7 @@ from tinyssb_node.groups.consent import GroupConsents, unread_feeds
 from tinyssb_node.groups.entry_source import SealedEntry, SealedEntrySource
 from tinyssb_node.groups.envelope import unbox
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.messages import FeedRole, GroupContent, OpenedGroupMessage
+from tinyssb_node.groups.messages import TELEMETRY, FeedRole, GroupContent, OpenedGroupMessage
 from tinyssb_node.groups.reader import GivenEpoch, GroupReader
 from tinyssb_node.groups.short_form import ReadingContext, decode, read_addition_head, split_owner
 from tinyssb_node.groups.text_chains import SERVICE
@@ -136,7 +136,9 @@ class EarlyEpoch:
             message = decode(split_owner(plain)[1] if first else plain, self._reading(author))
         except PeerError:
             return None
-        return message if isinstance(message, GroupContent) and message.kind not in SERVICE else None
+        if not isinstance(message, GroupContent) or message.kind in SERVICE | {TELEMETRY}:
+            return None
+        return message
 
     def _reading(self, author: FeedId) -> ReadingContext:
         key, root = self.given.key, self._root

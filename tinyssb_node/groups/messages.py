@@ -20,6 +20,7 @@ from tinyssb_node.codec.bipf import BipfError, Scalar, Value
 from tinyssb_node.content.files import WORD, File, read_file
 from tinyssb_node.content.minutes import read_minutes, to_minutes
 from tinyssb_node.content.tangle import TangleData
+from tinyssb_node.content.telemetry import parse_telemetry
 from tinyssb_node.errors import PeerError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
@@ -255,6 +256,7 @@ def _check_follows(kind: str, where: str, place: TangleData) -> None:
 POST: Final = "post"
 FILE: Final = "file"
 NAME: Final = "group/name"
+TELEMETRY: Final = "telemetry"
 LEAVE: Final = "group/leave"
 _BYTES_FIELD: Final = "$base64"
 """In JSON, bytes are an object with this one field. So no dict may look like that."""
@@ -264,6 +266,7 @@ _REPLY: Final = "re"
 _NAME: Final = "name"
 _FILE: Final = "file"
 _TIME: Final = "t"
+_RECORD: Final = "record"
 
 
 def body_of(fields: Mapping[str, Value]) -> bytes:
@@ -349,6 +352,18 @@ def attach(file: File, reply_to: MessageId | None = None, said_s: int | None = N
     if len(file.data) > limits.GROUP_FILE_MAX:
         raise GroupMessageError(FILE, "data", f"has more than {limits.GROUP_FILE_MAX:,} bytes")
     return FILE, body_of({_FILE: [WORD, file.name, file.type, file.data], **_about(reply_to, said_s)})
+
+
+def share(record: bytes) -> tuple[str, bytes]:
+    """Return kind and body of a position, or of values of sensors, for the group: the content of a public one
+    (docs/formats/telemetry.md)."""
+    return TELEMETRY, body_of({_RECORD: record})
+
+
+def record_in(content: GroupMessage) -> bytes | None:
+    """Return the position, or the values of sensors, in a message; None if there are none, or they are malformed."""
+    value = _field(content, TELEMETRY, _RECORD) if isinstance(content, GroupContent) else None
+    return value if isinstance(value, bytes) and parse_telemetry(value) is not None else None
 
 
 def _about(reply_to: MessageId | None, said_s: int | None) -> dict[str, Value]:

@@ -31,7 +31,7 @@ def examine(home: Home) -> list[CheckResult]:
     try:
         with NodeSession.at_home(str(home.root)) as node:
             node.catch_up()
-            plans = plan(settings, node.own, node.catalog, node.client, wall_us())
+            plans = plan(settings, node, wall_us())
     except DaemonUnreachableError:
         return found
     for one in plans:

@@ -47,9 +47,11 @@ def add(commands: CommandParsers) -> None:
     )
     _add_validity(action)
     add_yes(action)
-    add_action(
+    _add_group(action)
+    action = add_action(
         "stop", stop_position, "withdraw your position, and share none at intervals until you share again"
     )
+    _add_group(action)
     parser = commands.add("telemetry", telemetry, more="Without an action it lists the latest values.")
     _add_listing(parser)
     add_action = add_actions(parser)
@@ -59,6 +61,7 @@ def add(commands: CommandParsers) -> None:
         "--only-status", action="store_true", help="publish the text alone, without values of sensors"
     )
     _add_validity(action)
+    _add_group(action)
     add_action("status", status, "show what is shared at intervals, with whom, how often, and what is next")
     add_action("sources", sources, "show what the sources say now; nothing is published")
     action = add_action("run", run, "share at intervals; the daemon does so if `telemetry.enabled` is true")
@@ -78,6 +81,12 @@ def _add_validity(action: argparse.ArgumentParser) -> None:
         metavar="TIME",
         type=_minutes,
         help="how long it is valid: 30m, 2h, 7d, or `next`: until the next one (default: a day)",
+    )
+
+
+def _add_group(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "--group", metavar="GROUP", help="for a private group alone: its name, or digits of its id"
     )
 
 
@@ -121,18 +130,14 @@ def positions(arguments: argparse.Namespace) -> int:
     now_us = wall_us()
     with open_node(arguments) as node:
         rows = _shown(node, arguments, PositionRecord, now_us)
-        names = node.names()
-        own = [
-            row.record
-            for row in node.catalog.telemetry()
-            if row.own and isinstance(row.record, PositionRecord)
-        ]
+        names, audiences = node.names(), _audiences(node, rows)
     if arguments.json:
         return print_json(_json(row, now_us) for row in rows)
     if not rows:
         print("Nobody shares a position. To share yours: tinyssb position share")
         return 0
-    here = own[-1] if own else None
+    own = (row.record for row in rows if row.own)
+    here = next((one for one in own if isinstance(one, PositionRecord)), None)
     listed = []
     for row in rows:
         record = row.record
@@ -144,11 +149,12 @@ def positions(arguments: argparse.Namespace) -> int:
                 place_in_words(record),
                 motion_in_words(record),
                 way,
+                audiences[row.group],
                 age(row, now_us),
                 validity(row, now_us),
             )
         )
-    print(table(("NAME", "POSITION", "ALTITUDE, SPEED", "FROM YOU", "AGE", "VALID FOR"), listed))
+    print(table(("NAME", "POSITION", "ALTITUDE, SPEED", "FROM YOU", "FOR", "AGE", "VALID FOR"), listed))
     return 0
 
 
@@ -163,6 +169,7 @@ def telemetry(arguments: argparse.Namespace) -> int:
     now_us = wall_us()
     with open_node(arguments) as node:
         rows, names = _shown(node, arguments, SensorRecord, now_us), node.names()
+        audiences = _audiences(node, rows)
     if arguments.json:
         return print_json(_json(row, now_us) for row in rows)
     if not rows:
@@ -174,8 +181,9 @@ def telemetry(arguments: argparse.Namespace) -> int:
         assert isinstance(record, SensorRecord)
         values = ", ".join(sensors_in_words(record))
         texts = (text_cell(record.status, _STATUS_CELLS), text_cell(record.version, _NAME_CELLS))
-        listed.append((names.shown(row.feed), values, *texts, age(row, now_us), validity(row, now_us)))
-    print(table(("NAME", "VALUES", "STATUS", "VERSION", "AGE", "VALID FOR"), listed))
+        cells = (names.shown(row.feed), values, *texts, audiences[row.group])
+        listed.append((*cells, age(row, now_us), validity(row, now_us)))
+    print(table(("NAME", "VALUES", "STATUS", "VERSION", "FOR", "AGE", "VALID FOR"), listed))
     return 0
 
 
@@ -183,12 +191,22 @@ def _shown(
     node: NodeSession, arguments: argparse.Namespace, kind: type[TelemetryRecord], now_us: int
 ) -> list[TelemetryRow]:
     """Return the rows of a kind that are valid, or all, the latest first."""
-    from tinyssb_node.content.telemetry import is_valid, time_us
+    from tinyssb_node.content.telemetry import time_us
+    from tinyssb_node.screens.telemetry import latest_valid, shared_telemetry
 
-    rows = [row for row in node.catalog.telemetry() if isinstance(row.record, kind)]
+    rows = [row for row in shared_telemetry(node) if isinstance(row.record, kind)]
     if not arguments.all:
-        rows = [row for row in rows if is_valid(row.record, row.committed_us, now_us)]
+        return latest_valid(rows, now_us)
     return sorted(rows, key=lambda row: (-time_us(row.record, row.committed_us), row.feed))
+
+
+def _audiences(node: NodeSession, rows: list[TelemetryRow]) -> dict[str | None, str]:
+    """Return in words with whom records are shared."""
+    groups = {one.name: one.title for one in node.groups() or ()} if any(row.group for row in rows) else {}
+    return {
+        None: "everybody",
+        **{row.group: groups.get(row.group, "") or row.group[:8] for row in rows if row.group},
+    }
 
 
 def _json(row: TelemetryRow, now_us: int) -> dict[str, object]:
@@ -197,6 +215,7 @@ def _json(row: TelemetryRow, now_us: int) -> dict[str, object]:
     return {
         "feed": row.feed.hex(),
         "own": row.own,
+        "group": row.group,
         "time_us": time_us(row.record, row.committed_us),
         "arrived_us": row.committed_us,
         "expires_us": expires_us(row.record, row.committed_us),
@@ -211,7 +230,6 @@ def _json(row: TelemetryRow, now_us: int) -> dict[str, object]:
 def share_position(arguments: argparse.Namespace) -> int:
     """Publish the position once. Raises ProblemError, and as publishing does."""
     from tinyssb_node.content.telemetry import coarsened
-    from tinyssb_node.screens.message_commands import describe_published, open_node
     from tinyssb_node.telemetry.config import telemetry_config
     from tinyssb_node.telemetry.plan import said_s, wall_us
     from tinyssb_node.telemetry.sources.measured import Measured, position_record
@@ -235,9 +253,7 @@ def share_position(arguments: argparse.Namespace) -> int:
     record = coarsened(record, precision_m)
     if not _agrees(arguments, record):
         return ExitCode.ATTENTION
-    with open_node(arguments) as node:
-        row = node.publish(_serialized(record))
-    return describe_published(arguments, f"Shared {place_in_words(record)} as", row)
+    return _share(arguments, record, f"Shared {place_in_words(record)}")
 
 
 def _agrees(arguments: argparse.Namespace, record: PositionRecord) -> bool:
@@ -245,7 +261,7 @@ def _agrees(arguments: argparse.Namespace, record: PositionRecord) -> bool:
     from tinyssb_node.screens.screen import confirm
     from tinyssb_node.telemetry.words import place_in_words
 
-    if arguments.yes:
+    if arguments.yes or arguments.group is not None:
         return True
     print(f"Your position: {place_in_words(record)}. {_FOR_GOOD}", file=sys.stderr)
     if confirm(
@@ -259,19 +275,15 @@ def _agrees(arguments: argparse.Namespace, record: PositionRecord) -> bool:
 def stop_position(arguments: argparse.Namespace) -> int:
     """Withdraw the position."""
     from tinyssb_node.content.telemetry import withdrawal
-    from tinyssb_node.screens.message_commands import describe_published, open_node
     from tinyssb_node.telemetry.plan import said_s, wall_us
 
-    with open_node(arguments) as node:
-        row = node.publish(_serialized(withdrawal(said_s(wall_us()))))
-    return describe_published(arguments, "Withdrew your position from screens by", row)
+    return _share(arguments, withdrawal(said_s(wall_us())), "Withdrew your position from screens")
 
 
 def share_sensors(arguments: argparse.Namespace) -> int:
     """Publish the values of sensors once. Raises ProblemError, and as publishing does."""
     from dataclasses import replace
 
-    from tinyssb_node.screens.message_commands import describe_published, open_node
     from tinyssb_node.telemetry.measure import VERSION
     from tinyssb_node.telemetry.plan import said_s, wall_us
     from tinyssb_node.telemetry.sources.measured import Measured, sensor_record
@@ -288,14 +300,30 @@ def share_sensors(arguments: argparse.Namespace) -> int:
             exit_code=ExitCode.UNAVAILABLE,
         )
     try:
-        content = _serialized(record)
+        _serialized(record)
     except ProblemError:
         record = replace(record, version=None)
-        content = _serialized(record)
     values = [*sensors_in_words(record), *([f"'{record.status}'"] if record.status else [])]
+    return _share(arguments, record, f"Shared {', '.join(values)}")
+
+
+def _share(arguments: argparse.Namespace, record: TelemetryRecord, what: str) -> int:
+    """Publish a record, to everybody or to a group. Raises ProblemError, and as publishing does."""
+    from tinyssb_node.screens.message_commands import describe_published, open_node, tell_cost
+
+    content = _serialized(record)
     with open_node(arguments) as node:
-        row = node.publish(content)
-    return describe_published(arguments, f"Shared {', '.join(values)} as", row)
+        if arguments.group is None:
+            return describe_published(arguments, f"{what} as", node.publish(content))
+        client = node.client
+        tell_cost(arguments, client, client.group_share_cost(arguments.group, content).packets)
+        row = client.group_share(arguments.group, content)
+    if arguments.json:
+        from tinyssb_node.screens.render import print_json
+
+        return print_json([row.fields()])
+    print(f"{what} for the group {row.group[:8]}, {row.packets} packets.")
+    return 0
 
 
 def _serialized(record: TelemetryRecord) -> bytes:
@@ -362,7 +390,7 @@ def status(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     settings, now_us = telemetry_config(config), wall_us()
     with open_node(arguments) as node:
-        plans: list[TelemetryPlan] = plan(settings, node.own, node.catalog, node.client, now_us)
+        plans: list[TelemetryPlan] = plan(settings, node, now_us)
     if arguments.json:
         return print_json(plan_json(one, enabled=settings.enabled) for one in plans)
     print(fields(plan_lines(plans, settings, now_us)))

@@ -19,7 +19,7 @@ class TelemetryConfig(SubjectTable, frozen=True, kw_only=True):
     """Settings of ``[telemetry]``, checked, with defaults filled in."""
 
     position: str = ""
-    """To whom positions go at intervals: `public`, or nobody."""
+    """To whom positions go at intervals: `public`, a private group, or nobody."""
     sensors: str = ""
     """To whom values of sensors go at intervals, likewise."""
     precision_m: Annotated[int, Meta(ge=0, le=100_000)] = 100
@@ -46,8 +46,12 @@ class TelemetryConfig(SubjectTable, frozen=True, kw_only=True):
     def flaw(self, _networks: Collection[NetworkName]) -> Flaw | None:
         """Check audiences and status."""
         for name, audience in (("position", self.position), ("sensors", self.sensors)):
-            if audience not in {"", PUBLIC}:
-                return name, audience, f'it takes "{PUBLIC}", or "" for nobody'
+            if audience and not (audience.isprintable() and audience.strip()):
+                return (
+                    name,
+                    audience,
+                    f'it takes "{PUBLIC}", the name or id of a private group, or "" for nobody',
+                )
         if self.fixed and self.gpsd is not None:
             return "fixed", True, "it takes true only without telemetry.gpsd: a node stays or moves"
         if len(self.status.encode(errors="replace")) > TELEMETRY_TEXT_MAX or not self.status.isprintable():

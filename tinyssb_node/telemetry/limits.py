@@ -9,6 +9,8 @@ ACTIVE_US: Final = 30 * 86_400_000_000
 """People of whom an entry came within this time count as nodes that may share, too: a month, as for receipts."""
 DAY_US: Final = 86_400_000_000
 """The span in which a node's automatic records are counted."""
+GROUP_PACKETS: Final = 3
+"""Packets of a record for a group."""
 LOOK_S: Final = 15.0
 """How often the process looks whether a record is due: a position is a few seconds old when it is shared."""
 SOURCE_TIMEOUT_S: Final = 10.0

@@ -4,14 +4,13 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tinyssb_node.catalog.queries import CatalogQueries
 from tinyssb_node.catalog.rows import TelemetryRow
 from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.content.telemetry import PositionRecord, expires_us, time_us
-from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.telemetry import shared_telemetry
 from tinyssb_node.telemetry import limits
-from tinyssb_node.telemetry.config import TelemetryConfig
+from tinyssb_node.telemetry.config import PUBLIC, TelemetryConfig
 from tinyssb_node.telemetry.schedule import Pace, air_us, busy, moved_m
 
 _MINUTE_US = 60_000_000
@@ -56,32 +55,39 @@ class TelemetryPlan:
         return moved_m(record, position) < max(moved_least_m, 1)
 
 
-def plan(
-    settings: TelemetryConfig, own: FeedId, catalog: CatalogQueries, client: DaemonClient, now_us: int
-) -> list[TelemetryPlan]:
+def plan(settings: TelemetryConfig, node: NodeSession, now_us: int) -> list[TelemetryPlan]:
     """Return the plans of both kinds. Raises as the catalog and the client do."""
+    own, catalog, client = node.own, node.catalog, node.client
     active_us = now_us - limits.ACTIVE_US
     nodes = sum(1 for row in catalog.people() if row.own or (row.last_us or 0) >= active_us)
     faces, accounts = list(client.faces()), list(client.airtime())
-    on_air_us, waits = air_us(max(nodes, 1), faces, accounts), busy(faces, accounts)
-    today = catalog.telemetry_of(own, now_us - limits.DAY_US)
-    latest = {_kind(row): row for row in catalog.telemetry() if row.feed == own}
-    # A record from the future is of a clock that was wrong then.
-    times = sorted({row.committed_us for row in (*today, *latest.values()) if row.committed_us <= now_us})
+    waits, day_ago_us = busy(faces, accounts), now_us - limits.DAY_US
+    mine = [row for row in shared_telemetry(node) if row.own]
+    # A record from the future is of a clock that was wrong then. Of groups only the last ones are known.
+    sent = {
+        *(row.committed_us for row in mine),
+        *(row.committed_us for row in catalog.telemetry_of(own, day_ago_us)),
+    }
+    times = sorted(at for at in sent if at <= now_us)
     plans = []
     for kind, audience, minutes in (
         (TelemetryKind.POSITION, settings.position, settings.position_minutes),
         (TelemetryKind.SENSORS, settings.sensors, settings.sensors_minutes),
     ):
-        pace = Pace(wished_us=minutes * _MINUTE_US, air_us=on_air_us, per_day=settings.per_day)
-        last = latest.get(kind)
+        grouped = audience not in {"", PUBLIC}
+        wished_us = max(minutes * _MINUTE_US, limits.DAY_US // settings.per_day if grouped else 0)
+        packets = limits.GROUP_PACKETS if grouped else 1
+        on_air_us = air_us(packets * max(nodes, 1), faces, accounts)
+        pace = Pace(wished_us=wished_us, air_us=on_air_us, per_day=settings.per_day)
+        of_kind = [row for row in mine if _kind(row) is kind and (row.group is not None) == grouped]
+        last = max(of_kind, key=lambda row: row.committed_us, default=None)
         latest_us = None if last is None or last.committed_us > now_us else last.committed_us
         plans.append(
             TelemetryPlan(
                 kind=kind,
                 audience=audience,
                 pace=pace,
-                sent_today=len(today),
+                sent_today=sum(at >= day_ago_us for at in times),
                 latest=last,
                 next_us=pace.next_us(latest_us, times),
                 waits=_stopped(last) or waits,

@@ -50,9 +50,9 @@ class Pace:
         return earliest_us
 
 
-def air_us(nodes: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> int:
-    """Return the time in which the law of the narrowest radio leaves room for one record by each of *nodes*, sent once
-    by each: as for acknowledgements (``gossip.acknowledgements``). 0: there is no radio."""
+def air_us(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> int:
+    """Return the time in which the law of the narrowest radio leaves room for *packets*, those of one record by each
+    node, sent once by each: as for acknowledgements (``gossip.acknowledgements``). 0: there is no radio."""
     narrowest_us = 0
     limited: set[str] = set()
     for account in accounts:
@@ -60,7 +60,7 @@ def air_us(nodes: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow])
         if account.limit_us:
             narrowest_us = max(
                 narrowest_us,
-                nodes
+                packets
                 * account.full_us
                 * account.window_us
                 * 1_000
@@ -69,7 +69,7 @@ def air_us(nodes: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow])
     for face in faces:
         if face.medium == _AIR and face.face not in limited and face.full_us is not None:
             # Where the law sets no limit: a tenth of the time, as in the widest European band.
-            narrowest_us = max(narrowest_us, nodes * face.full_us * 10_000 // limits.AIR_PERMILLE)
+            narrowest_us = max(narrowest_us, packets * face.full_us * 10_000 // limits.AIR_PERMILLE)
     return narrowest_us
 
 

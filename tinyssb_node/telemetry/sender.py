@@ -14,7 +14,7 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.telemetry import limits
-from tinyssb_node.telemetry.config import telemetry_config
+from tinyssb_node.telemetry.config import PUBLIC, telemetry_config
 from tinyssb_node.telemetry.measure import VERSION, Measurement, measure
 from tinyssb_node.telemetry.plan import TelemetryKind, TelemetryPlan, plan, said_s, wall_us
 from tinyssb_node.telemetry.sources.measured import position_record, sensor_record
@@ -45,7 +45,7 @@ class TelemetrySender:
         now_us = self._now_us()
         try:
             node.catch_up()
-            plans = plan(self._settings, node.own, node.catalog, node.client, now_us)
+            plans = plan(self._settings, node, now_us)
             due = [one for one in plans if one.is_due(now_us)]
             if not due:
                 return 0
@@ -64,8 +64,14 @@ class TelemetrySender:
         record = self._record(due, measurement, now_us)
         if record is None:
             return False
-        row = node.publish(serialize_telemetry(record))
-        self._logger.info("shared", what=due.kind.value, seq=row.seq, valid_minutes=record.valid_minutes)
+        content = serialize_telemetry(record)
+        if due.audience == PUBLIC:
+            node.publish(content)
+        else:
+            node.client.group_share(due.audience, content)
+        self._logger.info(
+            "shared", what=due.kind.value, audience=due.audience, valid_minutes=record.valid_minutes
+        )
         return True
 
     def _record(self, due: TelemetryPlan, measurement: Measurement, now_us: int) -> TelemetryRecord | None:

@@ -10,11 +10,11 @@ from tinyssb_node.content.telemetry import (
     PositionRecord,
     SensorRecord,
     expires_us,
-    is_valid,
     time_us,
 )
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.telemetry import latest_valid, shared_telemetry
 from tinyssb_node.web.shapes import Shape, author_shape
 from tinyssb_node.web.views import people_of
 
@@ -28,9 +28,8 @@ def places(node: NodeSession) -> Shape:
     known = people_of(node)
     positions: dict[FeedId, TelemetryRow] = {}
     sensors: dict[FeedId, TelemetryRow] = {}
-    for row in node.catalog.telemetry():
-        if is_valid(row.record, row.committed_us, now_us):
-            (positions if isinstance(row.record, PositionRecord) else sensors)[row.feed] = row
+    for row in latest_valid(shared_telemetry(node), now_us):
+        (positions if isinstance(row.record, PositionRecord) else sensors)[row.feed] = row
     people = [row for row in known.rows.values() if not row.blocked and (row.own or row.entries)]
     people.sort(key=lambda row: _order(row, positions, sensors))
     return {
@@ -61,6 +60,7 @@ def _position(row: TelemetryRow | None) -> Shape | None:
     assert record.longitude is not None
     return {
         **_times(row),
+        "grouped": row.group is not None,
         "latitude": record.latitude / DEGREE,
         "longitude": record.longitude / DEGREE,
         "radius_m": record.radius_m,

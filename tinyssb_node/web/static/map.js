@@ -66,7 +66,7 @@ function isOld({ time_us: timeUs, expires_us: expiresUs }, nowUs) {
 function placeFacts(position, here, nowUs) {
   const around = position.radius_m === null ? "" : ` ±${distance(position.radius_m)}`;
   const moving = position.speed_m_s === null ? null : `${(3.6 * position.speed_m_s).toFixed(1)} km/h${position.course_degrees === null ? "" : ` ${wind(position.course_degrees)}`}`;
-  const rows = [["Position", `${position.latitude.toFixed(5)}, ${position.longitude.toFixed(5)}${around}, ${ago(position.time_us, nowUs)}`]];
+  const rows = [["Position", `${position.latitude.toFixed(5)}, ${position.longitude.toFixed(5)}${around}, ${ago(position.time_us, nowUs)}${position.grouped ? ", for a group" : ""}`]];
   if (here) {
     const { metres, course } = way(here, position);
     rows.push(["From you", `${distance(metres)} ${wind(course)}`]);
