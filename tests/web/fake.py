@@ -5,6 +5,7 @@ import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -515,12 +516,13 @@ def serving(
     host: str = "127.0.0.1",
     sign_s: float = 0.2,
     tls: PageCertificate | None = None,
+    folder: Path | None = None,
 ) -> Iterator[str]:
     """The real server in a thread of its own; gives its address, ends it on leaving."""
     with server.bind(host, 0) as listener:
         port = listener.getsockname()[1]
         running = server.make_server(
-            node, host=host, port=port, token=token, tls=tls, tick_s=0.02, sign_s=sign_s
+            node, host=host, port=port, token=token, tls=tls, folder=folder, tick_s=0.02, sign_s=sign_s
         )
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()

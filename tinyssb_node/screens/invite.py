@@ -44,6 +44,11 @@ def link(address: str, token: str | None) -> str:
     return address if token is None else f"{address}#token={quote(token, safe='')}"
 
 
+def guest_link(address: str, token: str) -> str:
+    """A link that lets guests in."""
+    return f"{address}#guest={quote(token, safe='')}"
+
+
 def qr_code(text: str) -> str | None:
     """*text* as a QR code of block characters for a dark terminal; None if the library for it is not installed."""
     try:

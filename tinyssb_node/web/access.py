@@ -7,9 +7,25 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from tinyssb_node.web import limits
+from tinyssb_node.web.errors import PhonesFileError
 from tinyssb_node.web.page_server.access import TokenAuthenticator, is_foreign, security_headers
+from tinyssb_node.web.phones import PhoneRegistry
 
-OPEN: Final = ("/api/session", "/api/login")
+GUEST_ENTRANCE: Final = "/api/guest/enter"
+"""The address at which a phone shows the guests' token."""
+GUEST_PATHS: Final = frozenset(
+    {
+        "/api/guest",
+        "/api/guest/bind",
+        "/api/guest/publish",
+        "/api/guest/conversations",
+        "/api/guest/messages",
+        "/api/guest/file",
+        "/api/events",
+    }
+)
+"""Addresses that a guest's phone may ask: none has anything private, or does anything as the node."""
+OPEN: Final = ("/api/session", "/api/login", GUEST_ENTRANCE)
 """Addresses that need no token: the question whether one is needed, and the login. The page itself has no data of the
 node."""
 HEADERS: Final = security_headers(
@@ -25,7 +41,7 @@ def refusal(status: int, message: str, hint: str = "", *, code: str = "refused",
     return JSONResponse({"code": code, "message": message, "hint": hint}, status, headers)
 
 
-def refuse_request(gate: TokenAuthenticator, scope: Scope) -> Response | None:
+def refuse_request(gate: TokenAuthenticator, phones: PhoneRegistry | None, scope: Scope) -> Response | None:
     """Return why a request is rejected: it is of another site, too long, or without the token; None if it is not."""
     path = scope["path"]
     headers = Headers(scope=scope)
@@ -41,13 +57,26 @@ def refuse_request(gate: TokenAuthenticator, scope: Scope) -> Response | None:
     if scope["method"] == "POST" and (answer := _refuse_post(headers)) is not None:
         return answer
     if path.startswith("/api/") and path not in OPEN and not gate.knows(headers):
+        return _refuse_stranger(phones, path, headers)
+    return None
+
+
+def _refuse_stranger(phones: PhoneRegistry | None, path: str, headers: Headers) -> Response | None:
+    """Return why a browser without the token is rejected; None for a guest's phone at an address for guests."""
+    try:
+        phone = None if phones is None else phones.find(headers)
+    except PhonesFileError as error:
+        return refusal(503, error.message, error.hint, code=error.code)
+    if phone is None:
         return refusal(
             401,
             "This page needs its token.",
             "Open the link that `tinyssb web --link` shows, or enter the token.",
             code="token",
         )
-    return None
+    if path in GUEST_PATHS:
+        return None
+    return refusal(403, "Guests cannot do this.", "Ask your host for it.", code="guest")
 
 
 def _refuse_post(headers: Headers) -> Response | None:

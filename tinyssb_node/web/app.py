@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -32,6 +31,7 @@ from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChan
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
+from tinyssb_node.web.guests import guest_routes
 from tinyssb_node.web.page_server.access import (
     FixedHeaders,
     RequestFilter,
@@ -41,9 +41,11 @@ from tinyssb_node.web.page_server.access import (
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.phones import PhoneRegistry
 from tinyssb_node.web.places import places
 from tinyssb_node.web.request_fields import body_of, feed_of, number, order_of, text_of
-from tinyssb_node.web.shapes import PICTURES, Shape
+from tinyssb_node.web.responses import file_response
+from tinyssb_node.web.shapes import Shape
 from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -58,6 +60,7 @@ PAGES: Final = (
     "/t/{group}/{id}",
     "/new",
     "/search",
+    "/you",
 )
 """Addresses of views. All are the same document, which reads its own address."""
 _NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
@@ -70,14 +73,21 @@ _KINDS: Final = {".js": "text/javascript", ".webmanifest": "application/manifest
 _STATUS: Final = {
     "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
     "costly": 409, "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
+    "phone_refused": 409,
 }  # fmt: skip
 """HTTP status by the code of an error; errors that are not here are no fault of the page's."""
 
 
 def make_app(
-    service: PageService, *, host: str, gate: TokenAuthenticator, authority: bytes | None = None
+    service: PageService,
+    *,
+    host: str,
+    gate: TokenAuthenticator,
+    authority: bytes | None = None,
+    phones: PhoneRegistry | None = None,
 ) -> Starlette:
-    """Create the application, to be bound to *host*; *authority*: the certificate (DER) that a phone installs."""
+    """Create the application, to be bound to *host*; *authority*: the certificate (DER) that a phone installs;
+    *phones*: those of guests, if they may come."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -94,7 +104,8 @@ def make_app(
         routes=[
             *(Route(path, static) for path in (*PAGES, "/static/{name}")),
             *_authority_routes(authority),
-            *_session_routes(gate),
+            *_session_routes(gate, phones),
+            *(guest_routes(service, phones) if phones is not None else ()),
             *_node_routes(service),
             *_group_routes(service),
             *_file_routes(service),
@@ -103,7 +114,7 @@ def make_app(
         middleware=[
             Middleware(FixedHeaders, fixed=access.HEADERS, cache_control="no-store"),
             Middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(host), www_redirect=False),
-            Middleware(RequestFilter, refuse=partial(access.refuse_request, gate)),
+            Middleware(RequestFilter, refuse=partial(access.refuse_request, gate, phones)),
         ],
         exception_handlers={404: not_found, LocalError: message_response},
         lifespan=lifespan,
@@ -117,9 +128,11 @@ def _authority_routes(authority: bytes | None) -> list[Route]:
     return [] if authority is None else [Route("/ca.crt", respond)]
 
 
-def _session_routes(gate: TokenAuthenticator) -> list[Route]:
+def _session_routes(gate: TokenAuthenticator, phones: PhoneRegistry | None) -> list[Route]:
     async def session(request: Request) -> Response:
-        return JSONResponse({"needed": gate.needed, "known": gate.knows(request.headers)})
+        known = gate.knows(request.headers)
+        guest = not known and phones is not None and phones.find(request.headers) is not None
+        return JSONResponse({"needed": gate.needed, "known": known, "guest": guest})
 
     async def login(request: Request) -> Response:
         token = text_of(await body_of(request), "token", TOKEN_MAX)
@@ -239,12 +252,12 @@ def _file_routes(service: PageService) -> list[Route]:
         """Return a file of a group. Only pictures have a type; a browser saves everything that is opened itself."""
         parameters = request.query_params
         root, message = _group_of(parameters.get("group")), _message_of(parameters.get("id"))
-        return _file_response(*await service.group_file(root, message))
+        return file_response(*await service.group_file(root, message))
 
     async def conversation_file(request: Request) -> Response:
         """Return a public file, or one of a private conversation, in the same way."""
         message = MessageId.from_hex(_message_of(request.query_params.get("id")))
-        return _file_response(*await service.conversation_file(message))
+        return file_response(*await service.conversation_file(message))
 
     async def cost(request: Request) -> Shape:
         return await service.file_cost(_file_draft_of(await body_of(request)))
@@ -270,12 +283,6 @@ def _file_routes(service: PageService) -> list[Route]:
         _json_route("/api/attach/cost", cost, "POST"),
         _json_route("/api/attach", publish, "POST"),
     ]
-
-
-def _file_response(file: File, name: str) -> Response:
-    kind = file.type if file.type in PICTURES else "application/octet-stream"
-    saving = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
-    return Response(file.data, media_type=kind, headers={"content-disposition": saving})
 
 
 async def static(request: Request) -> Response:

@@ -44,6 +44,13 @@ def add(commands: CommandParsers) -> None:
         help="only show the link that lets a browser in, with its QR code",
     )
     parser.add_argument(
+        "--guests",
+        action="store_true",
+        help="only show the link for guests, who write as themselves and read what is public, with its QR code",
+    )
+    parser.add_argument("--phones", action="store_true", help="only list the phones of guests")
+    parser.add_argument("--revoke", metavar="PHONE", help="only lock a phone out; PHONE is one of the list")
+    parser.add_argument(
         "--supervised", action="store_true", help="end when standard input ends (the daemon uses this)"
     )
     add_network(parser)
@@ -68,10 +75,14 @@ def web(arguments: argparse.Namespace) -> int:
             f"Type 127.0.0.1:{WEB_PORT} for this machine only, or 0.0.0.0:{WEB_PORT} for all its networks.",
             exit_code=ExitCode.USAGE,
         ) from None
+    if arguments.phones or arguments.revoke:
+        return _phones(home, arguments.revoke)
     file = arguments.token_file.absolute() if arguments.token_file else config.web.token_file
     tls = _certificate(home, found[0]) if (arguments.tls or config.web.tls) == "self" else None
     if arguments.link:
         return _link(found, file, tls)
+    if arguments.guests:
+        return _guest_link(found, home, tls)
     return _serve(arguments, home, found, file, tls)
 
 
@@ -93,6 +104,51 @@ def _link(address: tuple[str, int], file: Path, tls: PageCertificate | None) -> 
         _print_authority(address, tls)
     print_address(address, token, tls=tls is not None)
     print(f"Anyone with this link can read and write as this node. The token is stored in {file}.")
+    return 0
+
+
+def _guest_link(address: tuple[str, int], home: Home, tls: PageCertificate | None) -> int:
+    from tinyssb_node.screens.invite import guest_link, page_addresses, qr_code
+    from tinyssb_node.web.tokens import make_token
+
+    file = home.root / "web.guest"
+    token = make_token(file)
+    if tls is not None:
+        _print_authority(address, tls)
+    addresses = page_addresses(*address, tls=tls is not None)
+    for each in addresses:
+        print(f"Guests come in at {guest_link(each, token)}")
+    if drawn := qr_code(guest_link(addresses[0], token)):
+        print(drawn)
+    print(
+        "They read what is public, and write with a key of their own phone. To close this door: "
+        f"rm {file}; to lock one phone out: tinyssb web --phones"
+    )
+    if tls is None:
+        print("Over plain HTTP browsers keep no keys, so guests can only read: see tinyssb web --tls self")
+    return 0
+
+
+def _phones(home: Home, revoked: str | None) -> int:
+    """List the phones of guests, or lock one out."""
+    _require_libraries("web", ("starlette", "uvicorn"))
+    import time
+
+    from tinyssb_node.web.phones import PhoneRegistry
+
+    registry = PhoneRegistry(home.root, cookie="", secure=False, now_s=time.time)
+    if revoked is None:
+        for phone in registry.phones():
+            came = time.strftime("%Y-%m-%d %H:%M", time.localtime(phone.entered_s))
+            print(f"{phone.id}  came {came}  {'reads only' if phone.feed is None else phone.feed.hex()}")
+        return 0
+    found = next((phone for phone in registry.phones() if phone.id == revoked), None)
+    if found is None or not registry.revoke(revoked):
+        print(f"There is no phone '{revoked[:16]}'. tinyssb web --phones lists them.", file=sys.stderr)
+        return ExitCode.MISSING
+    print(f"The phone {found.id} is locked out.")
+    if found.feed is not None:
+        print(f"The node still follows what it wrote. To hide that, too: tinyssb block {found.feed.hex()}")
     return 0
 
 

@@ -1,6 +1,8 @@
 """Errors of the page: one class for each cause that a caller tells apart."""
 
-from tinyssb_node.errors import ProblemError
+from pathlib import Path
+
+from tinyssb_node.errors import ExitCode, ProblemError
 
 
 class PageStartError(ProblemError):
@@ -27,3 +29,21 @@ class CostlyMessageError(ProblemError):
     """A message that takes so many packets that its author should agree first."""
 
     code = "costly"
+
+
+class PhoneRefusedError(ProblemError):
+    """An entry of a guest's phone that the node does not take."""
+
+    code = "phone_refused"
+
+
+class PhonesFileError(ProblemError):
+    """The file of guests' phones cannot be read or written."""
+
+    exit_code = ExitCode.CONFIG
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(
+            f"The list of guests' phones {file} cannot be used: {reason}.",
+            f"Begin a new one with: rm {file}; guests then scan their code again, and keep their feeds.",
+        )

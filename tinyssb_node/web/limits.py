@@ -39,3 +39,15 @@ CALL_S: Final = 10.0
 SHUTDOWN_S: Final = 2
 """Seconds that an answer under way has to end when the server stops."""
 assert SHUTDOWN_S < COMPANION_END_S
+PHONES_MAX: Final = 64
+"""Phones of guests: each may write a feed, which takes one of 255 places in everybody's set."""
+PHONES_PER_HOUR: Final = 20
+"""Phones that may come in an hour: more than a hut's door sees, fewer than fill the list in an evening."""
+PHONE_AGE_S: Final = 180 * 86_400
+"""Lifetime of a phone's cookie: a season on the hill, like that of the page."""
+PHONE_PACKETS: Final = 120
+"""Packets that the node takes of one phone in an hour: some sixty messages, 25 s of air at SF7."""
+GUEST_PACKETS: Final = 480
+"""Packets that it takes of all phones in an hour: 98 s of air at SF7, so that 64 phones do not fill the hour."""
+PUBLISH_PACKETS_MAX: Final = 42
+"""Packets of one message of a phone: TEXT_MAX letters of one byte, with all around it."""

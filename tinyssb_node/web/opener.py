@@ -1,7 +1,10 @@
 """Access of the page to a node."""
 
+from pathlib import Path
+
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.config import read_config
+from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.web import limits
@@ -11,10 +14,21 @@ class NodeOpener:
     """The node in *home*, in one of its networks."""
 
     def __init__(self, home: Home, network: str | None) -> None:
-        """Read the configuration. Raises ConfigError."""
+        """Read the configuration. Raises ConfigError, ProblemError."""
         self._home = home
         self._network = network
-        self._socket = read_config(home).control.socket
+        config = read_config(home)
+        self._socket = config.control.socket
+        self._prefix = config.find_network(network or DEFAULT_NETWORK)[1].prefix
+
+    @property
+    def folder(self) -> Path:
+        """The node's folder."""
+        return self._home.root
+
+    def network_prefix(self) -> bytes:
+        """Return the first bytes of all that is signed in the network."""
+        return self._prefix
 
     def node(self) -> NodeSession:
         """Open a session, once for each thread; needs no running daemon. Raises LocalError."""

@@ -4,14 +4,14 @@ import asyncio
 import json
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Hashable
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from tinyssb_node.content.files import File
-from tinyssb_node.control.rows import ReceiptRow
+from tinyssb_node.control.rows import ImportedRow, ReceiptRow
 from tinyssb_node.errors import BusyError, LocalError
-from tinyssb_node.ids import MessageId
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.conversation_files import ConversationFileDraft, read_file_of
 from tinyssb_node.screens.estimate import estimate
@@ -141,8 +141,23 @@ class PageService:
 
     async def conversation_file(self, message: MessageId) -> tuple[File, str]:
         """Return the file in a message of a conversation, and a safe name for it. Raises LocalError."""
+        return await self.with_reader(lambda node: read_file_of(node, message))
+
+    async def with_reader(self, work: Callable[[NodeSession], Found]) -> Found:
+        """Return what *work* finds in the current data. Raises LocalError."""
         await self._wait_until_ready()
-        return await self._reader.with_node(lambda node: read_file_of(node, message))
+        return await self._reader.with_node(work)
+
+    async def carry(self, feed: FeedId, packets: Sequence[bytes]) -> ImportedRow:
+        """Hand over an entry of a guest's *feed* with its side chain. Raises LocalError."""
+        row = await self._writer.with_node(lambda node: node.client.import_packets(feed.hex(), packets))
+        if row.entries or row.chunks:
+            self._streams.notify()
+        return row
+
+    def network_prefix(self) -> bytes:
+        """Return the first bytes of all that is signed in the node's network."""
+        return self._opener.network_prefix()
 
     async def group_file(self, group: str, message: str) -> tuple[File, str]:
         """Return the file in a message of a group, and a safe name for it. Raises LocalError."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode
@@ -17,9 +18,11 @@ from tinyssb_node.web.page_server.addresses import listen
 from tinyssb_node.web.page_server.connections import ConnectionLimits, connection_options
 from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.phones import PhoneRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tinyssb_node.web.certificates import PageCertificate
     from tinyssb_node.web.opener import NodeOpener
@@ -32,10 +35,14 @@ def make_server(
     port: int,
     token: str | None,
     tls: PageCertificate | None = None,
+    folder: Path | None = None,
     tick_s: float = 1.0,  # a Pi's core spends some thousandths on looking for news
     sign_s: float = limits.SIGN_S,
 ) -> PageServer:
-    """Create the server of the page for the node that *opener* opens; it gets its socket when it runs."""
+    """Create the server of the page for the node that *opener* opens; it gets its socket when it runs.
+
+    *folder* has the files of guests' phones; without it there are no guests.
+    """
     service = PageService(opener, tick_s=tick_s, sign_s=sign_s)
     # Browsers share cookies between the ports of a machine.
     gate = TokenAuthenticator(
@@ -45,8 +52,13 @@ def make_server(
         age_s=180 * 86_400,  # a season on the hill
         secure=tls is not None,
     )
+    phones = None
+    if folder is not None:
+        phones = PhoneRegistry(
+            folder, cookie=f"tinyssb_{port}_phone", secure=tls is not None, now_s=time.time
+        )
     config = page_config(
-        make_app(service, host=host, gate=gate, authority=tls.authority if tls else None),
+        make_app(service, host=host, gate=gate, authority=tls.authority if tls else None, phones=phones),
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
         # The minimum of features: a Pi has little memory.
@@ -92,7 +104,7 @@ def serve(
     """
     with bind(host, port) as listener:
         port = listener.getsockname()[1]
-        server = make_server(opener, host=host, port=port, token=token, tls=tls)
+        server = make_server(opener, host=host, port=port, token=token, tls=tls, folder=opener.folder)
         if supervised:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         announce(port)

@@ -54,6 +54,8 @@ class PeopleIndex:
 
     rows: Mapping[FeedId, PersonRow]
     names: DisplayNames
+    guest: bool = False
+    """The reader is a guest: their own messages are those of the row that is `own`."""
 
     def blocked(self, feed: FeedId) -> bool:
         """Return whether this feed is hidden."""
@@ -78,7 +80,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "id": row.id.hex(),
         "seq": row.seq,
         "author": author_shape(row.feed, people),
-        "own": row.own,
+        "own": _own(row.feed, people) if people.guest else row.own,
         "kind": row.kind.value,
         "text": row.text,
         "cut": row.cut,
@@ -97,7 +99,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "chunks": row.chunks,
         "chunks_held": row.chunks_held,
         "private": row.private,
-        "file": file_shape(row) if row.kind is MessageKind.FILE else None,
+        "file": file_shape(row, people) if row.kind is MessageKind.FILE else None,
         "held": held_in_words(row, people.names),
         "reply_to": row.reply_to.hex() if isinstance(row, GroupMessageView) and row.reply_to else None,
     }
@@ -107,7 +109,7 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types of files that the page shows as pictures: none that could carry a script."""
 
 
-def file_shape(row: MessageRow) -> Shape | None:
+def file_shape(row: MessageRow, people: PeopleIndex) -> Shape | None:
     """Return a file's name, type and size, and the address of its bytes; None if that is unknown."""
     try:
         found = json.loads(row.text)
@@ -116,12 +118,13 @@ def file_shape(row: MessageRow) -> Shape | None:
         return None
     group = row.conversation or ""
     of_group = f"/api/group/file?group={group}&id={row.id.hex()}"
+    of_all = "/api/guest/file" if people.guest else "/api/file"
     return {
         "name": name,
         "size": size,
         "note": str(found.get("note", "")),
         "picture": type_ in PICTURES,
-        "href": of_group if is_group(group) else f"/api/file?id={row.id.hex()}",
+        "href": of_group if is_group(group) else f"{of_all}?id={row.id.hex()}",
     }
 
 
@@ -145,7 +148,7 @@ def quote_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "author": author_shape(row.feed, people),
         "text": row.text[:160],  # two lines of a phone
         "kind": row.kind.value,
-        "file": file_shape(row) if row.kind is MessageKind.FILE else None,
+        "file": file_shape(row, people) if row.kind is MessageKind.FILE else None,
     }
 
 

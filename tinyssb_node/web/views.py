@@ -1,7 +1,7 @@
 """Views of the page, computed from one node session by its thread."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, is_group, is_news
@@ -18,6 +18,7 @@ from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
 from tinyssb_node.screens.limits import POST_PACKETS_MAX, UNREAD_MAX, WAITING_MAX
+from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.readings import series_of
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
@@ -112,13 +113,40 @@ def find_conversation(node: NodeSession, feeds: Sequence[FeedId]) -> Shape:
     return {"name": node.conversation_with(feeds), "members": members}
 
 
-def messages(node: NodeSession, conversation: str, *, before: str | None, limit: int) -> Shape:
-    """Return messages in their order and, with the newest ones, those that wait.
+def public_conversation(node: NodeSession, reader: FeedId | None) -> Shape:
+    """Return the public conversation as a guest sees it, who writes the feed *reader*."""
+    found = node.catalog.conversation(PUBLIC)
+    rows = [] if found is None else [conversation_shape(found, public_people(node, reader))]
+    return {"rows": [{**row, "unread": 0} for row in rows]}
+
+
+def public_messages(node: NodeSession, reader: FeedId | None, *, before: str | None, limit: int) -> Shape:
+    """Return public messages as a guest sees them. Raises PageNotFoundError."""
+    known = public_people(node, reader)
+    return {**messages(node, PUBLIC, before=before, limit=limit, known=known), "older": []}
+
+
+def public_people(node: NodeSession, reader: FeedId | None) -> PeopleIndex:
+    """Return all people by the names that they give themselves, and *reader* as the person who looks: what our user
+    calls people is not for guests."""
+    rows = [replace(row, own=row.feed == reader, alias=row.said) for row in node.catalog.people()]
+    return PeopleIndex({row.feed: row for row in rows}, DisplayNames(rows), guest=True)
+
+
+def messages(
+    node: NodeSession,
+    conversation: str,
+    *,
+    before: str | None,
+    limit: int,
+    known: PeopleIndex | None = None,
+) -> Shape:
+    """Return messages in their order and, with the newest ones, those that wait. *known*: the names of people.
 
     Raises PageNotFoundError.
     """
     found = _conversation(node, conversation)
-    known, queries = people_of(node), node.queries(conversation)
+    known, queries = known or people_of(node), node.queries(conversation)
     # One more than is shown: it tells whether there are more, and what stands above the first one.
     rows = list(queries.messages(conversation, before=before, limit=limit + 1))
     more = len(rows) > limit

@@ -32,7 +32,16 @@ export function setAway(isAway) {
   away = isAway;
 }
 
-function addressOf(path, params) {
+const GUEST_PATHS = { "/api/conversations": "/api/guest/conversations", "/api/messages": "/api/guest/messages" };
+let guest = false;
+
+/** Sets that this browser is a guest's: it reads what is public. */
+export function setGuest() {
+  guest = true;
+}
+
+function addressOf(name, params) {
+  const path = (guest && GUEST_PATHS[name]) || name;
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
   const text = query.toString();
   return text ? `${path}?${text}` : path;

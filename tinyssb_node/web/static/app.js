@@ -1,6 +1,6 @@
 // The application: the current view, the login, and the state of the connection.
 
-import { ApiError, get, post, setAway, whenTokenNeeded } from "/static/api.js";
+import { ApiError, get, post, setAway, setGuest, whenTokenNeeded } from "/static/api.js";
 import { ChatView } from "/static/chat.js";
 import { byId, h, setText } from "/static/dom.js";
 import { GroupView, NewGroupView } from "/static/group.js";
@@ -10,10 +10,13 @@ import { NodeView } from "/static/node.js";
 import { Notices } from "/static/notices.js";
 import { outbox } from "/static/outbox.js";
 import { PeopleView } from "/static/people.js";
+import { person } from "/static/person.js";
 import { SearchView } from "/static/search.js";
 import { ThreadView } from "/static/thread.js";
 import { timeOf } from "/static/words.js";
+import { YouView } from "/static/you.js";
 
+const QUOTA_MS = 60_000; // a guest's messages beyond the quota are offered again
 const main = byId("main");
 let view = null;
 let live = null;
@@ -61,10 +64,12 @@ const ROUTES = [
   [/^\/node$/, () => new NodeView(), "node"],
 ];
 
+const GUEST_ROUTES = [ROUTES[0], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/you$/, () => new YouView(), "you"]];
+
 function show({ focus = true } = {}) {
   view?.close?.();
   if (view) view.go = null; // an answer that comes after its reader left moves nobody
-  for (const [pattern, make, tab] of ROUTES) {
+  for (const [pattern, make, tab] of person.guest ? GUEST_ROUTES : ROUTES) {
     const found = pattern.exec(location.pathname);
     if (!found) continue;
     for (const link of document.querySelectorAll("[data-tab]")) {
@@ -114,14 +119,16 @@ function connection(state, since) {
   setAway(state === "lost");
   if (state === "lost") checkSession();
   if (state !== "live" || before === "live") return;
-  outbox.flush();
+  if (person.guest) person.sync();
+  else outbox.flush();
   if (before === "lost") view?.refresh();
 }
 
 /** Asks for the token again if the node is there, and does not know this browser any more: a stream cannot tell. */
 async function checkSession() {
   try {
-    if (!(await get("/api/session")).known) login();
+    const session = await get("/api/session");
+    if (!session.known && !session.guest) login();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
@@ -131,11 +138,20 @@ function problem(text) {
   const notice = byId("problem");
   notice.hidden = !text;
   setText(notice, text ? `${text} You can still read; what you write stays in the box.` : "");
-  if (!text) outbox.flush();
+  if (!text && !person.guest) outbox.flush();
+}
+
+async function startAsGuest() {
+  setGuest();
+  await person.open();
+  for (const link of document.querySelectorAll("[data-tab]")) link.hidden = !["chat", "you"].includes(link.dataset.tab);
+  start();
+  person.sync();
+  setInterval(() => { if (person.me?.waiting.length) person.sync(); }, QUOTA_MS);
 }
 
 function start() {
-  rememberLetIn();
+  rememberLetIn(person.guest ? "guest" : "node");
   show({ focus: false });
   live ??= new Live(
     (change) => {
@@ -147,26 +163,34 @@ function start() {
   );
 }
 
-/** Returns the token behind `#`, and removes it from the address at once: it must not stay in the history. */
+/** Returns the login behind `#`, and removes it from the address at once: it must not stay in the history. */
 function tokenInAddress() {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (found !== null) history.replaceState(null, "", location.pathname);
-  return found;
+  const hash = new URLSearchParams(location.hash.slice(1));
+  for (const [name, path] of [["token", "/api/login"], ["guest", "/api/guest/enter"]]) {
+    const token = hash.get(name);
+    if (token === null) continue;
+    history.replaceState(null, "", location.pathname);
+    return { path, token };
+  }
+  return null;
 }
 
 async function begin(token) {
-  if (token === null && wasLetIn()) {
-    start(); // a node that does not know this browser any more says so at the first request
+  const role = token === null ? wasLetIn() : null;
+  if (role !== null) {
+    // A node that does not know this browser any more says so at the first request.
+    await (role === "guest" ? startAsGuest() : start());
     return;
   }
   try {
-    if (token !== null) await post("/api/login", { token });
+    if (token !== null) await post(token.path, { token: token.token });
     const session = await get("/api/session");
     if (session.known) start();
+    else if (session.guest) await startAsGuest();
     else login();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.kind === "token") login(`${error.message} ${error.hint}`);
+    if (error.kind !== "lost") login(`${error.message} ${error.hint}`);
     else {
       connection("lost", new Date());
       setTimeout(() => begin(token), 2_000);
@@ -203,7 +227,7 @@ function login(reason = "") {
     "div",
     { class: "sheet" },
     h("h1", { text: "This node’s page", tabindex: "-1" }),
-    h("p", { text: "Enter the token to read and write here. On the node, tinyssb web --link shows it as a link and as a QR code." }),
+    h("p", { text: "Enter the token to read and write here. On the node, tinyssb web --link shows it as a link and as a QR code. Guests scan the code at the door." }),
     form,
   );
   main.replaceChildren(sheet);

@@ -4,6 +4,7 @@ import { ApiError, get, getKept, post } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
+import { person } from "/static/person.js";
 import { count, holdersOf, line, nameOf, size, summaryOf } from "/static/words.js";
 
 const NEAR_END_PX = 80;
@@ -46,7 +47,7 @@ export class ChatView {
     this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: "Members and details" });
     this.links = h("ul");
     this.drawn = new Map(); // by name: the state of a conversation, and its link
-    this.further = [["/new", "New group"], ["/search", "Search"]].map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
+    this.further = (person.guest ? [] : [["/new", "New group"], ["/search", "Search"]]).map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
     this.choice = h("p", { class: "choice" });
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
@@ -137,11 +138,11 @@ export class ChatView {
     if (found) {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
-      this.composer.attachment.offer(found.title && found.note ? null : this.conversation, Boolean(found.title));
-      this.closeWriting(Boolean(found.note));
+      this.composer.attachment.offer((found.title && found.note) || person.guest ? null : this.conversation, Boolean(found.title));
+      this.closeWriting(Boolean(found.note) || (person.guest && !person.canWrite));
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
       const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
-      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : [...accessOf(found), `${note}${alert}`]);
+      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this.", ...this.invitation()] : [...accessOf(found), `${note}${alert}`]);
       this.showMessages(found);
     } else {
       setParts(this.about, ["Only ", ...readersOf(this.circle), " will be able to read this."]);
@@ -150,6 +151,11 @@ export class ChatView {
     setParts(this.title, titleOf(this.circle));
     this.details.hidden = !this.circle.title;
     if (this.circle.title) this.details.setAttribute("href", `/g/${this.conversation}`);
+  }
+
+  /** Returns how a guest who cannot write yet begins to. */
+  invitation() {
+    return person.guest && !person.canWrite ? [" ", h("a", { href: "/you", "data-page": true, text: "Write as yourself" })] : [];
   }
 
   /** Offers no way to write in a group where nobody would read it; the header says why. */
@@ -197,7 +203,7 @@ export class ChatView {
     this.drawArriving(found.arriving ?? []);
     this.lacking.hidden = !found.lacking;
     setText(this.lacking, found.lacking ? `${found.lacking}.` : "");
-    if (found.rows.some((row) => row.own)) this.loadReceipts();
+    if (found.rows.some((row) => row.own) && !person.guest) this.loadReceipts();
     if (!document.hidden) this.markRead();
     if (!this.loaded) {
       this.loaded = true;
@@ -216,7 +222,7 @@ export class ChatView {
   /** Marks what is loaded as read, for all screens of the node. */
   async markRead() {
     const placed = Math.max(0, ...[...this.rows.values()].map((message) => message.row.placed));
-    if (placed <= this.marked || this.conversation === null) return;
+    if (placed <= this.marked || this.conversation === null || person.guest) return;
     this.marked = placed;
     try {
       await post("/api/read", { conversation: this.conversation, placed });

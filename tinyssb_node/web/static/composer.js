@@ -5,6 +5,7 @@ import { Attachment } from "/static/attachment.js";
 import { announce, h, setText } from "/static/dom.js";
 import { named } from "/static/message.js";
 import { outbox, Waiting } from "/static/outbox.js";
+import { person } from "/static/person.js";
 import { costOf, count, summaryOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
@@ -18,7 +19,7 @@ export class Composer {
   constructor({ key, sent }) {
     this.key = `draft ${key}`;
     this.place = String(key);
-    this.waiting = new Waiting(this.place);
+    this.waiting = new Waiting(this.place, person.guest ? person : outbox);
     this.onSent = sent;
     this.target = null;
     this.replyTo = null;
@@ -114,7 +115,7 @@ export class Composer {
 
   async updateCost() {
     const text = this.box.value.trim();
-    if (!text || !this.target || !this.element.isConnected || this.long) return;
+    if (!text || !this.target || !this.element.isConnected || this.long || person.guest) return;
     try {
       const found = await post("/api/cost", { ...this.target, text, reply_to: this.replyTo, once: "only-asking" });
       if (this.box.value.trim() === text) setText(this.cost, costOf(found));
@@ -137,6 +138,10 @@ export class Composer {
       return;
     }
     if (this.tooLong()) return;
+    if (person.guest) {
+      await this.sign(text);
+      return;
+    }
     this.busy(true);
     this.ask(null);
     this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -151,6 +156,22 @@ export class Composer {
       if (error.kind === "costly") this.ask(error.message);
       else if (error.kind === "lost" && outbox.add(this.place, request)) this.queued();
       else this.fail(`${error.message} ${error.hint}`);
+    } finally {
+      this.busy(false);
+    }
+  }
+
+  /** Signs the message as this phone's person, and sends it, or lets it wait. */
+  async sign(text) {
+    this.busy(true);
+    try {
+      const { packets, waits } = await person.publish(text, this.replyTo);
+      this.done();
+      announce(waits ? "Signed. The message waits on this device." : `Sent: ${count(packets, "packet")}.`);
+      this.onSent({});
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.fail(`${error.message} ${error.hint}`);
     } finally {
       this.busy(false);
     }

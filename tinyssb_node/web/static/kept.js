@@ -3,7 +3,7 @@
 
 const NAME = "answers";
 const KEPT_MAX = 48; // conversations and lists; a conversation has some 30 kB
-const PATHS = new Set(["/api/conversations", "/api/messages", "/api/people", "/api/group", "/api/group/thread"]);
+const PATHS = new Set(["/api/conversations", "/api/messages", "/api/people", "/api/group", "/api/group/thread", "/api/guest/conversations", "/api/guest/messages"]);
 const KEY = "let in";
 
 /** Returns whether answers to this request are kept: the latest ones of each list. */
@@ -38,18 +38,18 @@ export function kept(url) {
   });
 }
 
-/** Returns whether this browser was let in before: then the page opens without asking the node. */
+/** Returns as what this browser was let in before, "node" or "guest": then the page opens without asking the node. */
 export function wasLetIn() {
   try {
-    return "caches" in window && localStorage.getItem(KEY) === "yes";
+    return "caches" in window ? localStorage.getItem(KEY) : null;
   } catch {
-    return false; // storage is switched off
+    return null; // storage is switched off
   }
 }
 
-export function rememberLetIn() {
+export function rememberLetIn(role) {
   try {
-    localStorage.setItem(KEY, "yes");
+    localStorage.setItem(KEY, role);
   } catch {
     // as above: the node is asked each time
   }

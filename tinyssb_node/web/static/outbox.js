@@ -89,30 +89,32 @@ export const outbox = new Outbox();
 
 /** The messages of one conversation that wait. */
 export class Waiting {
-  constructor(key) {
+  /** `source` has rows and tells of changes; those that are `fixed` are signed: the next ones follow them. */
+  constructor(key, source = outbox) {
     this.key = key;
+    this.source = source;
     this.items = new Map(); // once: element
     this.element = h("ol", { class: "outbox", "aria-label": "Waiting on this device" });
     this.draw = this.draw.bind(this);
-    outbox.addEventListener("change", this.draw);
+    source.addEventListener("change", this.draw);
     this.draw();
   }
 
   draw() {
-    const rows = outbox.rows.filter((row) => row.key === this.key);
+    const rows = this.source.rows.filter((row) => row.key === this.key);
     const before = this.items;
     this.items = new Map(rows.map((row) => [row.request.once, before.get(row.request.once) ?? this.item(row)]));
     for (const row of rows) {
       const { status, again } = this.items.get(row.request.once);
       setText(status, row.problem === null ? "Waits on this device, and is sent when the node is back." : `Not sent. ${visible(row.problem)}`);
       status.className = row.problem === null ? "soft" : "failed";
-      again.hidden = row.problem === null;
+      again.hidden = row.problem === null || row.fixed === true;
       setText(again, row.costly ? "Send anyway" : "Try again");
     }
     arrange(this.element, [...this.items.values()].map(({ element }) => element));
   }
 
-  item({ request, written_ms }) {
+  item({ request, written_ms, fixed }) {
     const status = h("span");
     const find = () => outbox.rows.find((row) => row.request.once === request.once);
     const again = h("button", { type: "button", class: "plain", onclick: () => outbox.again(find()) });
@@ -122,12 +124,12 @@ export class Waiting {
       { class: "message own waits" },
       h("header", {}, h("span", { class: "who", text: "You" }), h("time", { text: timeOf(written_ms * 1_000) })),
       h("p", { class: "text", dir: "auto", text: visible(request.text) }),
-      h("footer", {}, status, again, remove),
+      h("footer", {}, status, again, !fixed && remove),
     );
     return { element, status, again };
   }
 
   close() {
-    outbox.removeEventListener("change", this.draw);
+    this.source.removeEventListener("change", this.draw);
   }
 }

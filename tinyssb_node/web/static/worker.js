@@ -4,7 +4,7 @@
 const SHELL = `shell ${VERSION}`;
 const FILES = "files"; // of messages; they never change
 const FILES_MAX = 60; // of at most 32 kB
-const FILE_PATHS = new Set(["/api/file", "/api/group/file"]);
+const FILE_PATHS = new Set(["/api/file", "/api/group/file", "/api/guest/file"]);
 
 self.addEventListener("install", (event) => event.waitUntil(fill()));
 self.addEventListener("activate", (event) => event.waitUntil(leaveOld()));
@@ -29,7 +29,7 @@ self.addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(request.url);
   if (request.method !== "GET" || origin !== location.origin) return;
   if (FILE_PATHS.has(pathname)) event.respondWith(fileOf(request));
-  else if (request.mode === "navigate" ? pathname !== "/ca.crt" : pathname.startsWith("/static/")) event.respondWith(own(request, request.mode === "navigate" ? "/" : pathname));
+  else if (request.mode === "navigate" ? pathname !== "/ca.crt" && pathname !== "/words.txt" : pathname.startsWith("/static/")) event.respondWith(own(request, request.mode === "navigate" ? "/" : pathname));
 });
 
 /** Returns a file of the page. All addresses of views are the same document. */

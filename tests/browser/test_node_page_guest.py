@@ -1,0 +1,319 @@
+"""Guests at the node's page: a key of the phone's own, entries signed in the browser, carried by the node."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.poor_link import PoorLink, over
+from tests.browser.test_node_page import box, said
+from tests.browser.test_node_page_daemon import ask_until, free_port
+from tests.browser.visits import Visit
+from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.content.chat import Alias, ChatPost, Text, parse
+from tinyssb_node.feeds.author import compose
+from tinyssb_node.feeds.chain import Tip
+from tinyssb_node.ids import Dialect, MessageId
+from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.store.words import serialize_words, word_list
+from tinyssb_node.web.phones import PROOF
+from tinyssb_node.web.tokens import make_token
+
+pytestmark = pytest.mark.browser
+
+SEED = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def script(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page that can call the scripts' functions; crypto.subtle needs a secure address."""
+    from tests.web.fake import FakeNode, serving
+
+    with serving(FakeNode()) as address, Visit(browser, address) as visit:
+        visit.page.goto(address + "/c/public")
+        yield visit.page
+
+
+def of_entries(page: Page, call: str, *arguments: object) -> object:
+    return page.evaluate(
+        "async ([call, given]) => { const entries = await import('/static/entries.js');"
+        "const { key, feed } = await entries.keyOf(Uint8Array.from({ length: 32 }, (_, n) => n));"
+        "const of = " + call + "; return of(entries, key, feed, given); }",
+        [call, list(arguments)],
+    )
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.parametrize("size", [1, 20, 26, 27, 28, 29, 46, 47, 48, 49, 126, 127, 128, 200, 1_000])
+def test_an_entry_signed_in_the_browser_is_that_of_the_node(
+    script: Page, dialect: Dialect, size: int
+) -> None:
+    key = SigningKey(SEED)
+    network = Network(b"k" * 32 if size % 2 else b"")
+    content = (b"tinySSB!" * size)[:size]
+    tip = Tip(key.feed_id, dialect, 0, None)
+    first = compose(network, key, tip, content)
+    second = compose(network, key, first.extended.tip, content[::-1])
+    found = of_entries(
+        script,
+        """async (entries, key, feed, [prefix, dialect, content]) => {
+          const bytes = entries.fromHex(content);
+          const place = { prefix, feed, seq: 1, previous: entries.firstPrevious(feed, dialect), dialect };
+          const one = await entries.signEntry(key, place, bytes);
+          const next = { ...place, seq: 2, previous: one.id };
+          const two = await entries.signEntry(key, next, bytes.reverse());
+          return [feed, ...[one, two].map(({ id, packets }) => [entries.toHex(id), packets.map(entries.toHex)])];
+        }""",
+        network.prefix.hex(),
+        dialect.value,
+        content.hex(),
+    )
+    assert found == [
+        key.feed_id.hex(),
+        *(
+            [(made.extended.tip.id or b"").hex(), [one.hex() for one in (made.packet, *made.chunks)]]
+            for made in (first, second)
+        ),
+    ]
+
+
+def test_contents_made_in_the_browser_are_read_by_nodes(script: Page) -> None:
+    reply = bytes(range(20))
+    found = of_entries(
+        script,
+        """(entries, key, feed, [reply]) => [
+          entries.publicText("Grüße 🏔", null, "spec", 1_800_000_059),
+          entries.publicText("So?", reply, "spec", 1_800_000_059),
+          entries.publicText("Hm", null, "deployed", 1_800_000_059),
+          entries.alias("Zoë"),
+        ].map(entries.toHex)""",
+        reply.hex(),
+    )
+    assert isinstance(found, list)
+    assert [parse(bytes.fromhex(one)) for one in found] == [
+        Text(text="Grüße 🏔", said_s=1_800_000_000),
+        ChatPost(tips=(MessageId(reply),), text="So?", said_s=1_800_000_059),
+        ChatPost(text="Hm", said_s=1_800_000_059),
+        Alias(name="Zoë"),
+    ]
+
+
+def test_words_and_proof_of_a_key_are_those_of_the_node(script: Page) -> None:
+    challenge = bytes(32)
+    found = of_entries(
+        script,
+        """async (entries, key, feed, [list, challenge]) => {
+          const seed = Uint8Array.from({ length: 32 }, (_, n) => n);
+          const words = await entries.wordsOf(seed, list);
+          const wrong = [...words.slice(1), words[0]].join(" ");
+          const again = await entries.seedOf(words.join("\\n").toUpperCase(), list);
+          const proof = await entries.prove(key, challenge);
+          const others = [await entries.seedOf(wrong, list), await entries.seedOf("abandon", list)];
+          return [words, entries.toHex(again), ...others, entries.toHex(proof), key.extractable];
+        }""",
+        list(word_list()),
+        challenge.hex(),
+    )
+    words = list(serialize_words(SEED))
+    proof = SigningKey(SEED).sign(PROOF + challenge).hex()
+    assert found == [words, SEED.hex(), None, None, proof, False]
+
+
+@pytest.fixture
+def hut(tmp_path: Path) -> tuple[Path, Path, str, str]:
+    """Homes of Ana, whose page takes guests, and of Ben; the page's address and the guests' token."""
+    wire, port = free_port(), free_port()
+    ana, ben = tmp_path / "ana", tmp_path / "ben"
+    make_home(ana, f"ws:listen:127.0.0.1:{wire}", name="ana")
+    make_home(ben, f"ws:connect:127.0.0.1:{wire}", name="ben")
+    with (ana / "config.toml").open("a") as config:
+        config.write(f'[web]\nenabled = true\nlisten = "127.0.0.1:{port}"\n')
+    make_token(ana / "web.token")
+    return ana, ben, f"http://127.0.0.1:{port}", make_token(ana / "web.guest")
+
+
+def enter(visit: Visit, address: str, token: str) -> Page:
+    page = visit.page
+    page.goto(f"{address}/#guest={token}")
+    expect(page.locator("#connection-text")).to_have_text("Live", timeout=PATIENCE_S * 1e3)
+    expect(page.get_by_role("link", name="Write as yourself")).to_be_visible(timeout=PATIENCE_S * 1e3)
+    return page
+
+
+def begin(page: Page, name: str) -> list[str]:
+    """Make an identity; returns its words."""
+    page.get_by_role("link", name="Write as yourself").click()
+    page.get_by_label("Name; everyone").fill(name)
+    page.get_by_role("button", name="Begin").click()
+    words = page.get_by_role("region", name="Your 24 words").get_by_role("listitem")
+    expect(words).to_have_count(24, timeout=PATIENCE_S * 1e3)
+    found = words.all_text_contents()
+    page.get_by_role("button", name="I wrote them down").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.get_by_role("link", name="Chat").click()
+    return found
+
+
+def heard(talk: NodeSession, count: int) -> list[tuple[str | None, str]]:
+    """Return who said what, as Ben's node has it."""
+    from tests.browser.test_node_page_daemon import wait_for
+
+    wait_for(talk, count, lambda: talk.catalog.messages("public"))
+    return [(talk.names().name(row.feed), row.text) for row in talk.catalog.messages("public")]
+
+
+def test_two_guests_write_as_themselves_and_another_node_reads_them(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    ana, ben, address, token = hut
+    link = PoorLink(round_trip_s=0.0, loss=0.0)
+    with (
+        daemon(ana),
+        daemon(ben),
+        NodeSession.at_home(str(ben)) as talk,
+        NodeSession.at_home(str(ana)) as host,
+        over(link, address) as near,
+    ):
+        ask_until(address, "/api/session", served=True)
+        host.call_me("Ana")
+        host.say("Welcome at the hut.")
+        with (
+            Visit(browser, near, width=390, worker=True) as cyds,
+            Visit(browser, address, width=320) as doras,
+        ):
+            cyd, dora = enter(cyds, near, token), enter(doras, address, token)
+            expect(cyd.get_by_role("textbox", name="Message")).to_have_count(0)
+            begin(cyd, "Cyd")
+            begin(dora, "Dora")
+            box(cyd).fill("Is there soup?")
+            box(cyd).press("Enter")
+            expect(dora.locator(".message", has_text="Is there soup?").locator(".who")).to_contain_text("Cyd")
+            dora.get_by_role("button", name="Answer Cyd").click()
+            box(dora).fill("There is. " * 30)
+            box(dora).press("Enter")
+            expect(said(dora).last).to_contain_text("There is.")
+            expect(dora.locator(".message.own")).to_have_count(1)
+            expect(dora.locator(".message.own .who")).to_have_text("You")
+            expect(cyd.locator(".message", has_text="Welcome").locator(".who")).to_contain_text("Ana")
+            assert set(heard(talk, 3)) == {
+                ("Ana", "Welcome at the hut."),
+                ("Cyd", "Is there soup?"),
+                ("Dora", ("There is. " * 30).strip()),
+            }
+            # Without the node the phone signs, and hands over later.
+            link.down = True
+            expect(cyd.locator("#connection-text")).to_contain_text("Offline since")
+            cyd.reload()
+            for text in ("On my way", "With Eva"):
+                box(cyd).fill(text)
+                box(cyd).press("Enter")
+            expect(cyd.locator(".outbox .text")).to_have_text(["On my way", "With Eva"])
+            link.down = False
+            expect(cyd.locator(".outbox .text")).to_have_count(0, timeout=20_000)
+            assert {("Cyd", "On my way"), ("Cyd", "With Eva")} <= set(heard(talk, 5))
+            for visit in (cyds, doras):
+                assert visit.barriers() == []
+                assert not visit.wide()
+                visit.page.get_by_role("link", name="You", exact=True).click()
+                expect(visit.page.get_by_role("heading", name="You", exact=True)).to_be_visible()
+                assert visit.barriers() == []
+                assert not visit.wide()
+            lost = ("ERR_EMPTY_RESPONSE", "ERR_CONNECTION", "401")
+            assert [one for one in doras.complaints if not any(word in one for word in lost)] == []
+
+
+def test_a_person_goes_on_with_their_words_and_a_revoked_phone_does_not(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    ana, ben, address, token = hut
+    with daemon(ana), daemon(ben), NodeSession.at_home(str(ben)) as talk:
+        ask_until(address, "/api/session", served=True)
+        with Visit(browser, address, width=390) as old, Visit(browser, address, width=390) as new:
+            first = enter(old, address, token)
+            words = begin(first, "Cyd")
+            box(first).fill("From the old phone")
+            box(first).press("Enter")
+            expect(said(first)).to_have_text(["From the old phone"])
+            second = enter(new, address, token)
+            second.get_by_role("link", name="Write as yourself").click()
+            second.get_by_label("Your 24 words").fill(" ".join(words[1:] + words[:1]))
+            second.get_by_role("button", name="Restore").click()
+            expect(second.get_by_role("status").get_by_text("These are not 24 words")).to_be_visible()
+            second.get_by_label("Your 24 words").fill("\n".join(word[:4] for word in words))
+            second.get_by_role("button", name="Restore").click()
+            expect(second.get_by_text("This node has 2 entries of yours.")).to_be_visible()
+            assert new.barriers() == []
+            second.get_by_role("button", name="Yes, write here").click()
+            second.get_by_role("link", name="Chat").click()
+            box(second).fill("From the new phone")
+            box(second).press("Enter")
+            expect(said(second)).to_have_text(["From the old phone", "From the new phone"])
+            assert [text for _, text in heard(talk, 2)] == ["From the old phone", "From the new phone"]
+            # The first one is locked out: a person has one place. The node names it no more.
+            first.reload()
+            expect(first.get_by_label("Token")).to_be_visible()
+            (line,) = tinyssb(ana, "web", "--phones").stdout.decode().splitlines()
+            assert tinyssb(ana, "web", "--revoke", line.split()[0]).returncode == 0
+            second.reload()
+            expect(second.get_by_label("Token")).to_be_visible()
+            assert tinyssb(ana, "web", "--phones").stdout == b""
+
+
+def test_a_phone_that_finds_entries_of_another_one_signs_nothing(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    """Two entries with one number would end the feed for ever."""
+    ana, _, address, token = hut
+    with daemon(ana):
+        ask_until(address, "/api/session", served=True)
+        with Visit(browser, address, width=390) as visit:
+            page = enter(visit, address, token)
+            begin(page, "Cyd")
+            box(page).fill("One")
+            box(page).press("Enter")
+            expect(said(page)).to_have_text(["One"])
+            # The phone's memory is put back, as by a backup of it.
+            page.evaluate(
+                """() => new Promise((done) => {
+                  indexedDB.open("person").onsuccess = ({ target: { result } }) => {
+                    const store = result.transaction("person", "readwrite").objectStore("person");
+                    store.get("me").onsuccess = ({ target: { result: me } }) => {
+                      store.put({ ...me, seq: 1, id: "00".repeat(20) }, "me").onsuccess = done;
+                    };
+                  };
+                })"""
+            )
+            page.reload()
+            expect(page.get_by_role("link", name="Write as yourself")).to_be_visible()
+            page.get_by_role("link", name="You", exact=True).click()
+            expect(page.get_by_role("heading", name="Somebody writes with your key")).to_be_visible()
+            assert visit.barriers() == []
+            page.get_by_role("button", name="Write here only").click()
+            page.get_by_role("link", name="Chat").click()
+            box(page).fill("Two")
+            box(page).press("Enter")
+            expect(said(page)).to_have_text(["One", "Two"])
+            shown = json.loads(tinyssb(ana, "feeds", "--json").stdout.decode().splitlines()[-1])
+            assert "forked_at" not in shown or shown["forked_at"] is None
+
+
+def test_over_plain_http_a_guest_reads_and_is_told_why_they_cannot_write(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    ana, _, address, token = hut
+    with daemon(ana):
+        ask_until(address, "/api/session", served=True)
+        with Visit(browser, address, width=320) as visit:
+            visit.page.add_init_script(
+                "Object.defineProperty(window, 'isSecureContext', { value: false });"
+                "Object.defineProperty(crypto, 'subtle', { value: undefined });"
+            )
+            page = enter(visit, address, token)
+            page.get_by_role("link", name="Write as yourself").click()
+            expect(page.locator("main .notice")).to_contain_text("this one came over HTTP")
+            assert visit.barriers() == []
+            assert not visit.wide()
