@@ -23,7 +23,7 @@ async function withCache(work) {
 export function keep(url, body) {
   if (!isKept(url)) return null;
   return withCache(async (cache) => {
-    await cache.delete(url); // so that it is the newest
+    // Replaced in one step: a page that is left in the middle keeps the answer before.
     await cache.put(url, new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } }));
     for (const oldest of (await cache.keys()).slice(0, -KEPT_MAX)) await cache.delete(oldest);
   });
