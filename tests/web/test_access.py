@@ -68,13 +68,17 @@ def test_nothing_is_said_without_the_token() -> None:
 def test_the_token_is_traded_for_a_cookie_that_scripts_cannot_read() -> None:
     node = FakeNode()
     with serving(node, token=TOKEN) as address:
-        assert ask(address, "/api/session").json == {"needed": True, "known": False}
+        assert ask(address, "/api/session").json == {"needed": True, "known": False, "guest": False}
         answer = post(address, "/api/login", {"token": f" {TOKEN}\n"})
         cookie = answer.headers["set-cookie"]
         assert re.search(r"; HttpOnly;.*; SameSite=strict", cookie)
         assert TOKEN not in cookie
         given = {"cookie": cookie.partition(";")[0]}
-        assert ask(address, "/api/session", headers=given).json == {"needed": True, "known": True}
+        assert ask(address, "/api/session", headers=given).json == {
+            "needed": True,
+            "known": True,
+            "guest": False,
+        }
         assert ask(address, "/api/people", headers=given).status == 200
         assert post(address, "/api/say", SAYING, **given).status == 200
         assert "tinyssb_" in post(address, "/api/logout", {}, **given).headers["set-cookie"]

@@ -9,11 +9,17 @@ const FILE_PATHS = new Set(["/api/file", "/api/group/file", "/api/guest/file"]);
 self.addEventListener("install", (event) => event.waitUntil(fill()));
 self.addEventListener("activate", (event) => event.waitUntil(leaveOld()));
 
+/** Keeps all files of the page, one after the other: on a poor link the page itself needs the other connections. */
 async function fill() {
   const cache = await caches.open(SHELL);
   const page = await fetch("/", { cache: "no-cache" });
   const names = [...(await page.clone().text()).matchAll(/(?:src|href)="(\/static\/[^"]+)"/g)].map(([, name]) => name);
-  await cache.addAll([...new Set(names)].map((name) => new Request(name, { cache: "no-cache" })));
+  for (const name of new Set(names)) {
+    if (await cache.match(name)) continue; // from an attempt that was cut off
+    const file = await fetch(name, { cache: "no-cache" });
+    if (!file.ok) throw new Error(`${name} was not found`);
+    await cache.put(name, file);
+  }
   await cache.put("/", page);
   await self.skipWaiting();
 }
