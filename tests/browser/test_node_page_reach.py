@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.browser.poor_link import PoorLink, over
 from tests.browser.visits import AXE, Visit
 from tests.catalog.fake import BOB, message_id
 from tests.web.fake import GROUP, FakeNode, friendly_mesh, serving, with_fork, with_group
@@ -132,3 +133,33 @@ def test_what_got_lost_on_the_way_is_asked_for_again(browser: Browser) -> None:
         expect(page.locator(".message.own .text").last).to_have_text("Once")
         assert sorted(lost) == ["/api/messages", "/api/say", "/api/session", "/static/message.js"]
         assert len(node.said) == 1
+
+
+@pytest.mark.slow
+def test_it_works_over_a_link_that_loses_a_third_with_two_seconds_of_round_trip(browser: Browser) -> None:
+    """A server that gave requests 10 s cut them off here. A page that lost one of its scripts stayed empty."""
+    node = with_group(FakeNode(friendly_mesh()))
+    link = PoorLink(round_trip_s=2.0, loss=0.3)
+    with (
+        serving(node, sign_s=5.0) as near,
+        over(link, near) as address,
+        Visit(browser, address, width=390) as visit,
+    ):
+        page = visit.page
+        page.set_default_timeout(180_000)
+        expect.set_options(timeout=180_000)
+        page.goto(address + "/c/public", wait_until="commit", timeout=180_000)
+        expect(page.locator(".message").first).to_be_visible()
+        box = page.get_by_role("textbox", name="Message")
+        box.fill("Hello over a poor link")
+        box.press("Enter")
+        expect(page.locator(".message.own .text", has_text="Hello over a poor link")).to_be_visible()
+        assert len(node.said) == 1
+        # Requests that took too long are repeated, and nobody sees it.
+        expect(page.locator("#send-status")).to_have_text("")
+        page.get_by_role("link", name="People").click()
+        expect(page.locator(".person").first).to_be_visible()
+        page.get_by_role("link", name="Node").click()
+        expect(page.locator("meter").first).to_be_visible()
+        assert link.sent < FIRST_LOAD_MAX
+    expect.set_options(timeout=5_000)
