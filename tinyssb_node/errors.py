@@ -69,6 +69,7 @@ EXIT_CODES = {
     "read_only": ExitCode.STORAGE,
     "busy": ExitCode.BUSY,
     "costly": ExitCode.USAGE,
+    "phone_refused": ExitCode.DATA,
     "not_allowed": ExitCode.PERMISSION,
     "uncertain": ExitCode.BUSY,
     "failed": ExitCode.SOFTWARE,

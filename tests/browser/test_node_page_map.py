@@ -50,7 +50,9 @@ def opened(visit: Visit) -> Page:
 
 def place_of(page: Page, name: str) -> tuple[float, float]:
     """Where the name of somebody stands."""
-    found = page.locator(".map text.name", has_text=name).bounding_box()
+    label = page.locator(".map text.name", has_text=name)
+    expect(label).to_be_visible()  # it is drawn anew when readings come
+    found = label.bounding_box()
     assert found is not None
     return found["x"], found["y"]
 

@@ -144,5 +144,5 @@ def test_a_limit_that_keeps_feeds_out_is_named_with_what_to_do(tmp_path: Path) -
     assert "with so many the phone app ends" in found["phones"]["found"]
     assert "`set.places`" in found["phones"]["advice"]
     limit = found["limits"]
-    assert "64 feeds of the set have no entry yet" in limit["found"]
+    assert "too many feeds of the set have no entry yet" in limit["found"]
     assert "set.ids_per_hour" in limit["advice"]
