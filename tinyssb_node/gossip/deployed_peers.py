@@ -42,13 +42,15 @@ class DeployedPeers:
 
     def near(self, face: FaceName, now_us: int) -> bool:
         """Return True if a deployed peer was heard on *face* within the last hour."""
-        heard_us = self._heard_us.get(face)
-        return heard_us is not None and now_us - heard_us < _NEAR_US
+        return self._was_heard(face, _NEAR_US, now_us)
 
     def talks(self, face: FaceName, now_us: int) -> bool:
         """Return True if one was heard on *face* in the last five minutes: it says something all the time."""
+        return self._was_heard(face, _TALKING_US, now_us)
+
+    def _was_heard(self, face: FaceName, within_us: int, now_us: int) -> bool:
         heard_us = self._heard_us.get(face)
-        return heard_us is not None and now_us - heard_us < _TALKING_US
+        return heard_us is not None and now_us - heard_us < within_us
 
     def faces(self, now_us: int) -> tuple[FaceName, ...]:
         """Return the faces on which a deployed peer is near."""

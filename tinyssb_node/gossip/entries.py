@@ -166,11 +166,12 @@ class EntryGossip:
         self._state = state = self._replica.goset.state
         self._deployed_state = deployed = self._deployed.goset.state
         kinds = (PacketKind.WANT, PacketKind.CHNK)
-        self._of_deployed: dict[bytes, PacketKind] = {}
+        theirs: dict[bytes, PacketKind] = {}
         if deployed is not state:
-            self._of_deployed = {self._dmx(kind, self._deployed.goset): kind for kind in kinds}
+            theirs = {self._dmx(kind, self._deployed.goset): kind for kind in kinds}
+        self._of_deployed = theirs.keys()
         self._kinds: dict[bytes, PacketKind] = {
-            **self._of_deployed,
+            **theirs,
             **{self._dmx(kind, self._replica.goset): kind for kind in kinds},
         }
 

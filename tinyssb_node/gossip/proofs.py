@@ -107,15 +107,7 @@ class FirstEntryProofs:
 
     def give_entries(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> None:
         """Send the first entries of *feeds*; the caller sends their ids behind them."""
-        share = self._faces[queue.name].share
-        for feed in feeds:
-            packet = self._replica.first_entry(feed)
-            if (
-                packet is not None
-                and queue.put_once(packet, PacketKind.ENTRY, now_us, now_us)
-                and share is not None
-            ):
-                share.spent(queue.profile.airtime_us[len(packet)], now_us)
+        self._put_entries(queue, feeds, now_us, now_us)
 
     def _has_airtime(self, queue: TransmitQueue, permille: int, entries: int, now_us: int) -> bool:
         if queue.keeps_airtime(now_us):
@@ -128,10 +120,17 @@ class FirstEntryProofs:
         """Send the first entries of *feeds*, and then their ids."""
         if not feeds:
             return
-        packets = [(entry, PacketKind.ENTRY) for feed in feeds if (entry := self._replica.first_entry(feed))]
-        packets.append((serialize_feeds(self._dmx, Feeds(tuple(feeds))), PacketKind.FEEDS))
         due_us = queue.reply_due_us(now_us)
+        self._put_entries(queue, feeds, due_us, now_us)
+        self._put(queue, serialize_feeds(self._dmx, Feeds(tuple(feeds))), PacketKind.FEEDS, due_us, now_us)
+
+    def _put_entries(self, queue: TransmitQueue, feeds: Iterable[FeedId], due_us: int, now_us: int) -> None:
+        for feed in feeds:
+            if (entry := self._replica.first_entry(feed)) is not None:
+                self._put(queue, entry, PacketKind.ENTRY, due_us, now_us)
+
+    def _put(self, queue: TransmitQueue, packet: bytes, kind: PacketKind, due_us: int, now_us: int) -> None:
+        """Queue *packet*, and charge its airtime to the share."""
         share = self._faces[queue.name].share
-        for packet, kind in packets:
-            if queue.put_once(packet, kind, due_us, now_us) and share is not None:
-                share.spent(queue.profile.airtime_us[len(packet)], now_us)
+        if queue.put_once(packet, kind, due_us, now_us) and share is not None:
+            share.spent(queue.profile.airtime_us[len(packet)], now_us)

@@ -581,12 +581,11 @@ class SetGossip:
             worth=holds if flooded else lambda _: True,
             may_name=lambda feed: self._may_name(queue, feed, now_us),
         )
-        if self._proves(queue, now_us):
-            pass
-        elif isinstance(reading, SetDifference):
-            self._proofs.lacked(queue, reading.ours, now_us, flooded=flooded)
-        elif isinstance(reading, DifferenceTooLarge) and flooded:
-            self._proofs.unknown(queue, now_us)
+        if not self._proves(queue, now_us):
+            if isinstance(reading, SetDifference):
+                self._proofs.lacked(queue, reading.ours, now_us, flooded=flooded)
+            elif isinstance(reading, DifferenceTooLarge) and flooded:
+                self._proofs.unknown(queue, now_us)
         same = isinstance(reading, SetsEqual)
         self._frontiers.set_compared(queue.name, same=same, now_us=now_us)
         if same:
