@@ -18,6 +18,13 @@ from tinyssb_node.web.certificates import page_certificate
 
 pytestmark = pytest.mark.browser
 
+SLOW_STORAGE = """{
+  const put = Cache.prototype.put;
+  Cache.prototype.put = async function (...given) {
+    await new Promise((done) => setTimeout(done, 300));
+    return put.apply(this, given);
+  };
+}"""
 CONTROLLED = "navigator.serviceWorker.ready.then(() => caches.keys()).then((names) => names.join())"
 
 
@@ -43,6 +50,7 @@ def waiting(page: Page) -> list[str]:
 def test_what_was_seen_is_read_without_the_node(browser: Browser) -> None:
     node = with_group(FakeNode())
     with phone(browser, node) as (visit, link):
+        visit.page.add_init_script(SLOW_STORAGE)
         page = opened(visit, f"/c/{GROUP}")
         expect(said(page)).to_have_text(["Soup at noon?"])
         link.down = True

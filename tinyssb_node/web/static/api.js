@@ -52,7 +52,7 @@ export async function get(path, params = {}) {
   const url = addressOf(path, params);
   try {
     const body = await request(url, {});
-    keep(url, body);
+    await keep(url, body); // before it is shown: what was seen can be read without the node
     return body;
   } catch (error) {
     const last = error instanceof ApiError && error.kind === "lost" ? await kept(url) : null;
