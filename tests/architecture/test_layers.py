@@ -128,7 +128,8 @@ def test_nothing_imports_by_name_at_run_time() -> None:
     hidden = [
         f"{module_name(path)}:{node.lineno}"
         for path in python_files(*PACKAGES)
-        if not within(module_name(path), ("tinyssb_node.cli", "tinyssb_node.daemon.subjects"))
+        if module_name(path) != "tinyssb_node"  # the public names: a stub has their imports
+        and not within(module_name(path), ("tinyssb_node.cli", "tinyssb_node.daemon.subjects"))
         for node in ast.walk(tree(path))
         if (isinstance(node, ast.Name) and node.id == "__import__")
         or (isinstance(node, ast.Attribute) and node.attr == "import_module")

@@ -94,3 +94,8 @@ SERIES_EACH_MAX: Final = 6
 """Charts of one author."""
 SERIES_POINTS_MAX: Final = 200
 """Values in a chart: as many as can be told apart on a phone."""
+
+# --- Plugins ----------------------------------------------------------------------------------------------------------
+
+PLUGIN_TEXT_MAX: Final = 2_000
+"""Characters that a plugin may make of an entry: more than a screen."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
 from tinyssb_node.errors import ExitCode, ProblemError
@@ -29,10 +30,14 @@ from tinyssb_node.screens.render import (
     local_time,
     one_line,
     print_json,
+    printable,
     shortened,
     table,
     to_json,
 )
+
+if TYPE_CHECKING:
+    from tinyssb_node.screens.content_plugins import PluginText
 
 _DIGITS: Final = frozenset("0123456789abcdef")
 
@@ -290,7 +295,18 @@ def _decoded(row: EntryRow) -> dict[str, object]:
         return {**row.fields(), "form": None, "decoded": None}
     decoded = decode_content(bytes.fromhex(row.content), row.type)
     damage = {"damage": decoded.damage} if decoded.damage else {}
-    return {**row.fields(), "form": decoded.form.value, "decoded": to_json(decoded.value), **damage}
+    described = _described(row)
+    words = {} if described is None else {"content_type": described.content_type, "text": described.text}
+    return {**row.fields(), "form": decoded.form.value, "decoded": to_json(decoded.value), **damage, **words}
+
+
+def _described(row: EntryRow) -> PluginText | None:
+    """Return the content of *row* in a plugin's words, if one knows it."""
+    if row.content is None or row.type == ACK_TYPE:
+        return None
+    from tinyssb_node.screens.content_plugins import content_plugins
+
+    return content_plugins().describe(bytes.fromhex(row.content))
 
 
 def _missing(row: EntryRow) -> str:
@@ -300,8 +316,11 @@ def _missing(row: EntryRow) -> str:
 
 
 def _log_line(row: EntryRow) -> str:
+    described = _described(row)
     if row.content is None:
         shown = _missing(row)
+    elif described is not None:
+        shown = shortened(printable(f"{described.content_type}: {described.text}"))
     else:
         decoded = decode_content(bytes.fromhex(row.content), row.type)
         shown = f"{decoded.form.value:<4}  {shortened(one_line(decoded))}"
@@ -330,4 +349,7 @@ def _entry_page(row: ShownRow) -> str:
             ("content", one_line(decoded)),
             ("bytes", row.content or "none"),
         ]
+    described = _described(row)
+    if described is not None:
+        pairs.append((f"as {printable(described.content_type)}", printable(described.text)))
     return fields([*pairs, ("packet", row.packet)])
