@@ -25,7 +25,7 @@ endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython pzp-db
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary deb release release-check clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary docs deb release release-check clean
 
 help:  ## list these targets
 	@echo "tinySSB node: targets of make"
@@ -96,6 +96,11 @@ search-groups-live:  ## the same with 1,000 groups of real nodes in the simulato
 search-adversary:  ## search the worst that a hostile station can do; 1,000 seeds in 10 minutes (ARGS="--scenario field30 --seeds 100" for a field)
 	@$(SETUP) dev
 	@.venv/bin/tinyssb sim adversary --seeds 1000 --jobs $$(nproc) $(ARGS)
+
+docs:  ## build the documentation as a site in build/site, offline and strict about links
+	@$(SETUP) docs
+	@$(PYTHON) -m sphinx -W --keep-going -q -b html -c docs/site . build/site $(ARGS)
+	@echo "The site: build/site/index.html"
 
 deb:  ## build a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh

@@ -2,6 +2,7 @@
 # Installs what the targets of the Makefile need. Usage: setup.sh WORD..., where each WORD is one of
 #   demo         .venv with the Python packages for `make demo`
 #   dev          .venv with those and the developers' tools
+#   docs         .venv with the Python packages for `make docs`
 #   java         Java 17 or newer, for Spark
 #   chromium     a browser, for the tests of web pages
 #   dbus         D-Bus, for the Bluetooth tests
@@ -263,6 +264,7 @@ status=0
 for word in "$@"; do
     case $word in
         demo) setup_python demo plot spark || status=1 ;;
+        docs) setup_python docs docs mqtt || status=1 ;;
         dev) setup_python dev dev spark,postgres,mqtt || status=1 ;;
         java) setup_java ;;
         chromium) setup_chromium ;;
