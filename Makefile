@@ -31,8 +31,8 @@ help:  ## list these targets
 	@echo "tinySSB node: targets of make"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo:  ## run five nodes on a simulated LoRa channel, with Spark and a live page (DEMO_SECONDS=90 to end by itself)
-	@$(SETUP) demo java
+demo:  ## run five nodes on a simulated LoRa channel, with a live page (DEMO_SECONDS=120 to end by itself)
+	@$(SETUP) demo
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 
 test:  ## every test but the slow ones (ARGS="-k word" for some)

@@ -251,10 +251,13 @@ setup_python() {
     for file in "$VENV/installed.dev" "$done_file"; do
         [ -f "$file" ] && [ "$(cat "$file")" = "$(fingerprint)" ] && return
     done
-    say "Installing the Python packages of pyproject.toml (the first time takes minutes: Spark alone is about 450 MB)"
+    case $sink_extras in
+        *spark*) say "Installing the Python packages of pyproject.toml (the first time takes minutes: Spark alone is about 450 MB)" ;;
+        *) say "Installing the Python packages of pyproject.toml" ;;
+    esac
     : >"$LOG"
     "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off \
-        -e ".[$extras]" -e "./spark_sink[$sink_extras]" 2>>"$LOG" | tee -a "$LOG" | pip_progress ||
+        -e ".[$extras]" -e "./spark_sink${sink_extras:+[$sink_extras]}" 2>>"$LOG" | tee -a "$LOG" | pip_progress ||
         { tail -n 15 "$LOG" >&2; fail "pip failed (above; all of its output: $LOG). With a network, run this again."; }
     fingerprint >"$done_file"
     say "Python packages are ready ($((SECONDS - seconds)) s)"
@@ -263,7 +266,7 @@ setup_python() {
 status=0
 for word in "$@"; do
     case $word in
-        demo) setup_python demo plot spark || status=1 ;;
+        demo) setup_python demo plot "" || status=1 ;;
         docs) setup_python docs docs mqtt || status=1 ;;
         dev) setup_python dev dev spark,postgres,mqtt || status=1 ;;
         java) setup_java ;;

@@ -113,6 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--tiles", metavar="URL", help="tile server for the map, as https://tiles.example.org/{z}/{x}/{y}.png"
     )
     serve.add_argument("--tiles-by", metavar="TEXT", help="attribution of the tiles, shown on the map")
+    _add_file(serve, "--caption", "text for the top of the page, from this file; it may change at any time")
     serve.set_defaults(command=_serve)
     _add_collect(commands.add_parser("collect", help="collect nodes' logs from an MQTT broker"))
     _add_land(
@@ -290,6 +291,7 @@ def _serve(options: argparse.Namespace) -> int:
         open_to_all=options.no_token,
         tls=None if options.tls_cert is None else server.TlsFiles(options.tls_cert, options.tls_key),
         tiles=None if options.tiles is None else tiles.parse_tiles(options.tiles, options.tiles_by),
+        caption=options.caption,
         announce=lambda page: _tell(f"The page is at {page}"),
     )
     return 0

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+_NAMED_MAX: Final = 3
+"""Nodes that are named; more are counted."""
 Level = Literal["good", "warning", "alarm", "unknown"]
 
 
@@ -67,19 +69,19 @@ def _having(figures: Figures) -> str:
             figures.nodes, f"All {figures.nodes:,} nodes have"
         )
         return f"{which} everything"
-    name, entries = min(figures.behind, key=lambda one: (-one[1], one[0]))
-    number = len(figures.behind)
-    lag = f"by {_count(entries, 'entry', 'entries')}"
-    if number == 1:
-        return f"{name} is behind {lag}"
-    whose = "All" if number == figures.nodes else f"{number:,} of"
-    return f"{whose} {figures.nodes:,} nodes are behind, {name} {lag}"
+    missing = sum(entries for _, entries in figures.behind)
+    copies = _count(missing, "copy of a message is missing", "copies of messages are missing")
+    names = [name for name, _ in figures.behind]
+    if len(names) > _NAMED_MAX:
+        all_ = "all " if len(names) == figures.nodes else ""
+        return f"{copies}, at {all_}{len(names):,}{'' if all_ else f' of {figures.nodes:,}'} nodes"
+    return f"{copies}, at {_list(names)}"
 
 
 def _list(names: Sequence[str]) -> str:
     """Join up to three names, in order; more are counted."""
     some = sorted(names)
-    if len(some) > 3:
+    if len(some) > _NAMED_MAX:
         return f"{len(some):,} nodes"
     return some[0] if len(some) == 1 else f"{', '.join(some[:-1])} and {some[-1]}"
 

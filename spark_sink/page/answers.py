@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import hashlib
+import json
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
@@ -12,6 +13,7 @@ from typing import Final, TypeVar
 
 from spark_sink.errors import OverloadedError
 from spark_sink.page import limits
+from spark_sink.page.caption import Caption
 from spark_sink.page.csv_export import sheet
 from spark_sink.page.reader import DatabaseState, ReconnectingReader, serialize
 from spark_sink.page.scope import Answer, Question, Scope
@@ -55,8 +57,9 @@ def make_payload(body: bytes, *, csv: bool = False) -> Payload:
 class AnswerService:
     """Answers requests about one database, and notifies listeners of each change."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, caption: Caption | None = None) -> None:
         self._source = ReconnectingReader(name)
+        self._caption = caption or Caption(None)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="serving-database")
         self._streams = EventStreams(
             poll=self._look_for_news,
@@ -69,6 +72,7 @@ class AnswerService:
         self._kept: OrderedDict[ViewRequest, Payload] = OrderedDict()
         self._kept_size = 0
         self._news_payload = b""
+        self._caption_text = ""
 
     @property
     def listeners(self) -> int:
@@ -134,13 +138,14 @@ class AnswerService:
 
     async def _look_for_news(self) -> None:
         payload = (await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, _NEWS)).body
-        if payload != self._news_payload:
-            self._news_payload = payload
+        caption = self._caption.text()
+        if (payload, caption) != (self._news_payload, self._caption_text):
+            self._news_payload, self._caption_text = payload, caption
             self._streams.notify()
 
     def listen(self) -> AsyncGenerator[bytes]:
-        """Return server-sent events: ``change`` with the newest summary, at once and each time it changes, ``clock``
-        with this machine's time before it and as a sign of life.
+        """Return server-sent events: ``change`` with the newest summary, at once and each time it changes, ``caption``
+        with the operator's text, ``clock`` with this machine's time before them and as a sign of life.
 
         Raises OverloadedError if there are ``limits.CLIENTS_MAX`` listeners.
         """
@@ -154,7 +159,10 @@ class AnswerService:
 
     def _events(self, changed: bool) -> bytes:
         clock = make_event("clock", b'{"now_us":%d}' % (time.time_ns() // 1_000))
-        return clock + make_event("change", self._news_payload) if changed else clock
+        if not changed:
+            return clock
+        caption = json.dumps({"text": self._caption_text}).encode()
+        return clock + make_event("caption", caption) + make_event("change", self._news_payload)
 
     def stop(self) -> None:
         """End all listening."""

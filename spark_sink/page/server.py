@@ -10,6 +10,7 @@ from spark_sink.errors import ConfigurationError, UnavailableError
 from spark_sink.page import limits
 from spark_sink.page.answers import AnswerService
 from spark_sink.page.app import make_app
+from spark_sink.page.caption import Caption
 from spark_sink.page.tiles import Tiles
 from tinyssb_node.web.page_server.addresses import is_local, listen
 from tinyssb_node.web.page_server.connections import ConnectionLimits, connection_options
@@ -25,9 +26,17 @@ class TlsFiles:
 
 
 def make_server(
-    name: str, *, host: str, token: str | None = None, tls: TlsFiles | None = None, tiles: Tiles | None = None
+    name: str,
+    *,
+    host: str,
+    token: str | None = None,
+    tls: TlsFiles | None = None,
+    tiles: Tiles | None = None,
+    caption: Path | None = None,
 ) -> PageServer:
     """Make the server of the page over the database *name*; it receives its socket when it runs.
+
+    The page shows the text of the file *caption* at its top.
 
     Raises ConfigurationError.
     """
@@ -41,7 +50,7 @@ def make_server(
                 f"The certificate {tls.certificate} with the key {tls.key} cannot be used: {error.strerror or error}; "
                 "nothing was served. Both must be PEM files, the key without a password, and belong together."
             ) from error
-    answers = AnswerService(name)
+    answers = AnswerService(name, Caption(caption))
     config = page_config(
         make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
         timeout_graceful_shutdown=3,
@@ -87,6 +96,7 @@ def serve(
     open_to_all: bool = False,
     tls: TlsFiles | None = None,
     tiles: Tiles | None = None,
+    caption: Path | None = None,
 ) -> None:
     """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is called with its address.
 
@@ -98,7 +108,7 @@ def serve(
             f"At {host} others can reach the page, and no token was given; nothing was served. Give one with --token "
             "FILE, or allow everybody to read the page with --no-token."
         )
-    server = make_server(name, host=host, token=token, tls=tls, tiles=tiles)
+    server = make_server(name, host=host, token=token, tls=tls, tiles=tiles, caption=caption)
     with bind(host, port) as listener:
         announce(page_address(listener, tls=tls is not None))
         server.run_until_signal(listener)

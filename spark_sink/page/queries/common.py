@@ -269,8 +269,8 @@ def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> l
     delays: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for (a, _b), counts in delays_by(scope, "node", [(number, 0) for number in numbers]).items():
         delays[a] += counts.items()
-    hour_us = scope.as_of_us - scope.as_of_us % limits.HOUR_US
-    airtime_us = airtime_sums(scope, hour_us - limits.HOUR_US, hour_us)
+    end_us = -(-(scope.as_of_us + 1) // limits.SLOT_US) * limits.SLOT_US
+    airtime_us = airtime_sums(scope, end_us - limits.HOUR_US, end_us)
     rules, where, alone = laws(scope), places(scope), isolated(scope)
     rows = []
     for number in numbers:

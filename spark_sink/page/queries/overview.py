@@ -12,6 +12,8 @@ from spark_sink.page.scope import Answer, Scope, fetch
 from spark_sink.serving.database import pieces
 
 _RECENT_MAX: Final = 12  # one screen
+_SECONDS_US: Final = 4 * limits.HOUR_US  # up to this the line is by seconds, not by minutes
+_COPIES_MAX: Final = 20_000  # if there are no more copies than this: 30 ms of work
 _COUNTED_MAX: Final = 1_000  # bad lines, gaps and oddities: more is no more informative
 
 
@@ -25,7 +27,7 @@ def overview(scope: Scope) -> Answer:
         "sentence": how.sentence,
         "level": how.level,
         "totals": totals,
-        "convergence": convergence(scope, totals),
+        "convergence": convergence(scope, standing),
         "alerts": common.alert_rows(scope, most=100),
         "nodes": common.node_rows(scope, nodes, standing.behind),
         "feeds": [
@@ -101,33 +103,22 @@ def _clock(t_us: int) -> str:
     return datetime.fromtimestamp(t_us / limits.SECOND_US, UTC).strftime("%-d %b %H:%M UTC")
 
 
-def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
+def convergence(scope: Scope, standing: common.Holdings) -> list[tuple[int, int]]:
     """Count copies missing in the mesh at points of the range, [t_us, missing].
 
     Counted backwards from the copies missing now: a published entry is missing wherever it is not, and each copy takes
     one away. So the line ends at the figure of the headline, even if the logs of the first days are gone.
     """
-    first_us = scope.from_us - scope.from_us % limits.MINUTE_US
+    span_us = min(scope.to_us, scope.as_of_us + 1) - scope.from_us
+    young = span_us <= _SECONDS_US and sum(standing.newest.values()) * len(scope.nodes) <= _COPIES_MAX
+    unit_us = limits.SECOND_US if young else limits.MINUTE_US
+    first_us = scope.from_us - scope.from_us % unit_us
     span_us = min(scope.to_us, scope.as_of_us + 1) - first_us
     if span_us <= 0:
         return []
-    step_us = max(1, -(-span_us // (limits.MINUTE_US * limits.POINTS_MAX))) * limits.MINUTE_US
-    missing = int(totals["behind"])
-    others = len(scope.nodes)
-    ((published, copied),) = fetch(
-        scope.db,
-        "SELECT coalesce(sum(published), 0), coalesce(sum(copied), 0) FROM progress WHERE minute_us >= ?",
-        (scope.to_us,),
-    )
-    missing -= int(published) * others - int(copied)
-    step = f"(minute_us - {first_us}) / {step_us}"
-    rows = fetch(
-        scope.db,
-        f"SELECT {step}, sum(published), sum(copied) FROM progress"
-        f" WHERE hour_us >= ? AND minute_us >= ? AND minute_us < ? GROUP BY {step}",
-        (first_us - first_us % limits.HOUR_US, first_us, scope.to_us),
-    )
-    grown = {int(place): int(published) * others - int(copied) for place, published, copied in rows}
+    step_us = max(1, -(-span_us // (unit_us * limits.POINTS_MAX))) * unit_us
+    grown, later = (_by_copies if young else _by_minutes)(scope, first_us, step_us)
+    missing = sum(standing.behind.values()) - later
     points = []
     last = (span_us - 1) // step_us
     missing -= sum(change for place, change in grown.items() if place > last)
@@ -136,6 +127,43 @@ def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
         missing -= grown.get(place, 0)
     points.append((first_us, missing))
     return points[::-1]
+
+
+def _by_minutes(scope: Scope, first_us: int, step_us: int) -> tuple[dict[int, int], int]:
+    """Return by how many copies more were missing after each step of the range, and after the range."""
+    others = len(scope.nodes)
+    ((published, copied),) = fetch(
+        scope.db,
+        "SELECT coalesce(sum(published), 0), coalesce(sum(copied), 0) FROM progress WHERE minute_us >= ?",
+        (scope.to_us,),
+    )
+    step = f"(minute_us - {first_us}) / {step_us}"
+    rows = fetch(
+        scope.db,
+        f"SELECT {step}, sum(published), sum(copied) FROM progress"
+        f" WHERE hour_us >= ? AND minute_us >= ? AND minute_us < ? GROUP BY {step}",
+        (first_us - first_us % limits.HOUR_US, first_us, scope.to_us),
+    )
+    grown = {int(place): int(published) * others - int(copied) for place, published, copied in rows}
+    return grown, int(published) * others - int(copied)
+
+
+def _by_copies(scope: Scope, first_us: int, step_us: int) -> tuple[dict[int, int], int]:
+    """Return the same from every single copy, which is exact to the second."""
+    rows = fetch(scope.db, "SELECT feed_no, seq, node_no, boot, mono_us, t_us, origin FROM copies")
+    published_us: dict[tuple[int, int], tuple[bool, int]] = {}
+    changes: list[tuple[int, int]] = []
+    for feed_no, seq, number, boot, mono_us, own_us, origin in rows:
+        t_us = scope.mesh_us(number, boot, mono_us, own_us)
+        changes.append((t_us, -1))
+        here = (origin != "own", t_us)
+        published_us[feed_no, seq] = min(here, published_us.get((feed_no, seq), here))
+    changes += [(t_us, len(scope.nodes)) for _, t_us in published_us.values()]
+    grown: dict[int, int] = defaultdict(int)
+    for t_us, change in changes:
+        if first_us <= t_us < scope.to_us:
+            grown[(t_us - first_us) // step_us] += change
+    return grown, sum(change for t_us, change in changes if t_us >= scope.to_us)
 
 
 def recent(scope: Scope, newest: dict[int, int]) -> list[Answer]:

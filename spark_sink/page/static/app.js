@@ -366,6 +366,10 @@ const live = new Live(
     document.body.classList.toggle("lost", link === "lost");
     tick();
   },
+  (text) => {
+    byId("caption").hidden = text === "";
+    setText(byId("caption"), text);
+  },
 );
 history.scrollRestoration = "manual";
 // The first figures are asked for while the view that draws them is still being loaded.

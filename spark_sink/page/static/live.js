@@ -4,10 +4,9 @@ const SILENCE_MS = 16_000; // the server gives a sign of life every 5 s
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000];
 
 export class Live {
-  /** `onChange({changes, committed_us, as_of_us, totals, sentence, level})`, `onState("live" | "lost")`. */
-  constructor(onChange, onState) {
-    this.onChange = onChange;
-    this.onState = onState;
+  /** `onChange({changes, committed_us, as_of_us, totals, sentence, level})`, `onState("live" | "lost")`, `onCaption(text)`. */
+  constructor(onChange, onState, onCaption) {
+    Object.assign(this, { onChange, onState, onCaption });
     this.failures = 0;
     this.skew = null;
     this.open();
@@ -19,6 +18,7 @@ export class Live {
     this.source = new EventSource("/api/events");
     this.source.addEventListener("clock", (event) => this.clock(JSON.parse(event.data).now_us));
     this.source.addEventListener("change", (event) => this.onChange(JSON.parse(event.data)));
+    this.source.addEventListener("caption", (event) => this.onCaption(JSON.parse(event.data).text));
     this.source.addEventListener("error", () => this.lost());
   }
 

@@ -1,4 +1,4 @@
-"""The README's first promise, kept by the real thing: daemons, channel, Spark and page."""
+"""The README's first promise, kept by the real thing: daemons, channel, sink and page."""
 
 import json
 import subprocess
@@ -12,12 +12,21 @@ import pytest
 @pytest.mark.slow
 def test_the_demonstration_ends_by_itself_and_everything_agrees(tmp_path: Path) -> None:
     tool = str(Path(sys.executable).with_name("tinyssb"))
-    command = [tool, "demo", "--seconds", "60", "--folder", str(tmp_path / "demo"), "--json"]
+    command = [
+        tool,
+        "demo",
+        "--seconds",
+        "60",
+        "--engine",
+        "spark",
+        "--folder",
+        str(tmp_path / "demo"),
+        "--json",
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     summary = json.loads(ran.stdout)
     total = sum(summary["published"].values())
     assert total >= 5 + 3
     assert summary["holds"] == summary["tables"] == dict.fromkeys(summary["published"], total)
-    assert "copies are missing" in ran.stderr
-    assert "The first figures are on the page" in ran.stderr
+    assert "7 copies of messages are missing" in ran.stderr

@@ -30,14 +30,14 @@ def test_what_an_earlier_demonstration_left_is_deleted(tmp_path: Path) -> None:
 def test_a_process_that_ends_on_its_own_is_reported_with_its_last_words(tmp_path: Path) -> None:
     running = DemoMesh(tmp_path, 0)
     (tmp_path / "logs").mkdir()
-    running.run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
+    running.run("sink", ["/bin/sh", "-c", "echo no Java here; exit 3"])
 
     def watch() -> None:
         for _ in range(1_000):
             running.check()
             time.sleep(0.01)
 
-    with pytest.raises(ProblemError, match="spark ended unexpectedly: no Java here") as caught:
+    with pytest.raises(ProblemError, match="sink ended unexpectedly: no Java here") as caught:
         watch()
     assert caught.value.exit_code is ExitCode.SOFTWARE
     running.stop()
@@ -49,3 +49,23 @@ def test_a_port_in_use_is_replaced_by_a_free_one() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert free_port(port) != port
+
+
+def test_a_killed_node_is_no_fault_and_may_start_again(tmp_path: Path) -> None:
+    running = DemoMesh(tmp_path, 0)
+    (tmp_path / "logs").mkdir()
+    running.run("ana", ["/bin/sh", "-c", "echo here; exec sleep 60"])
+    running.run("ben", ["/bin/sh", "-c", "exec sleep 60"])
+    running.kill("ana")
+    assert not running.runs("ana")
+    assert running.runs("ben")
+    running.check()
+    running.stop()
+
+
+def test_the_caption_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    running = DemoMesh(tmp_path, 0)
+    running.show("first")
+    running.show("second")
+    assert running.caption.read_text("utf-8") == "second"
+    assert [path.name for path in tmp_path.iterdir()] == ["caption.txt"]

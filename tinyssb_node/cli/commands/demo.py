@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import select
 import signal
 import sys
 import time
@@ -11,15 +12,22 @@ from pathlib import Path
 from tinyssb_node.screens.options import CommandParsers, positive
 
 _PAGE_PORT = 8765
+_KEYS = "Enter goes on at once, Ctrl-C ends it."
 
 
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add(
-        "demo", demo, more="Needs the extras spark and dashboard, and Java 17. Press Ctrl-C to end it."
+        "demo", demo, more="Press Enter to go on to the next step at once, and Ctrl-C to end it."
     )
     parser.add_argument(
         "--seconds", type=positive, metavar="N", help="end automatically after about N seconds"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("local", "spark"),
+        default="local",
+        help="what reads the nodes' logs (default: local; spark needs Java 17)",
     )
     parser.add_argument(
         "--folder",
@@ -47,21 +55,28 @@ def demo(arguments: argparse.Namespace) -> int:
             flush=True,
         )
 
-    mesh = DemoMesh(Path(arguments.folder).absolute(), free_port(arguments.port))
+    mesh = DemoMesh(Path(arguments.folder).absolute(), free_port(arguments.port), arguments.engine)
     deadline_s = None if arguments.seconds is None else begun_s + arguments.seconds
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        tell(
-            f"Starting five daemons, a modelled LoRa channel, Spark and the page. Files are in {arguments.folder}/."
-        )
+        tell(f"Starting five nodes on a modelled LoRa channel, and a page. Files are in {arguments.folder}/.")
         mesh.start()
-        tell(f"The page: {mesh.page}  (Spark needs some more seconds; press Ctrl-C to end)")
-        story = DemoStory(mesh, tell, deadline_s)
+        tell(f"The page is at {mesh.page}: open it in a browser. {_KEYS}")
+        story = DemoStory(mesh, tell, deadline_s, skipped)
         with suppress(KeyboardInterrupt):
             story.run()
-        tell("Ending: healing the channel, waiting for nodes and tables to agree.")
         summary = story.end()
     finally:
         mesh.stop()
     print(json.dumps(summary.json()) if arguments.json else f"\n{summary.text()}")
     return 0 if summary.nodes_agree and summary.tables_agree else 1
+
+
+def skipped() -> bool:
+    """Return True if the user pressed Enter since the last call; False where input is no terminal."""
+    pressed = False
+    while sys.stdin.isatty() and select.select([sys.stdin], [], [], 0)[0]:
+        if not sys.stdin.readline():
+            break
+        pressed = True
+    return pressed

@@ -13,17 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tinyssb_node.cli.demo.valley import PLACES, links
 from tinyssb_node.codec.bipf import encode
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
+from tinyssb_node.faces.ether_protocol import Command
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.sim.ether import ether_command
 from tinyssb_node.store.home import Home
 
-NAMES: Final = ("ana", "ben", "cyd", "dan", "eve")
+NAMES: Final = tuple(PLACES)
 """The nodes."""
 _START_S: Final = 20.0
 """How long a process may take to answer."""
@@ -61,6 +62,8 @@ class DemoMesh:
 
     folder: Path
     page_port: int
+    engine: str = "local"
+    """Engine that reads the logs: ``local``, or ``spark``, which needs Java and some more seconds."""
     ether_port: int = field(default_factory=lambda: free_port(0))
     members: dict[str, DemoNode] = field(default_factory=dict)
     _processes: list[_Process] = field(default_factory=list)
@@ -75,30 +78,69 @@ class DemoMesh:
         """The address of the page."""
         return f"http://127.0.0.1:{self.page_port}"
 
+    @property
+    def caption(self) -> Path:
+        """The file whose text the page shows above everything else."""
+        return self.folder / "caption.txt"
+
     def start(self) -> None:
-        """Start all of it, Spark first because it takes longest. Raises ProblemError."""
+        """Start all of it, the sink first because it takes longest. Raises ProblemError."""
         empty_folder(self.folder)
         (self.folder / "logs").mkdir()
         (self.folder / "nodes").mkdir()
         tool = _beside_us("tinyssb-sink")
-        self.run("spark", [tool, "run", self.folder / "nodes", "--db", self.tables, "--engine", "spark"])
-        self.run("page", [tool, "serve", "--db", self.tables, "--port", str(self.page_port)])
-        us = _beside_us("tinyssb")
-        self.run("ether", [us, "ether", "--port", str(self.ether_port)])
+        self.run("sink", [tool, "run", self.folder / "nodes", "--db", self.tables, "--engine", self.engine])
+        serve: list[str | Path] = [tool, "serve", "--db", self.tables, "--port", str(self.page_port)]
+        self.run("page", [*serve, "--caption", self.caption])
+        self.run("ether", [_beside_us("tinyssb"), "ether", "--port", str(self.ether_port)])
         self._wait("the ether", lambda: _answers(self.ether_port))
+        for link in links():
+            self.ether(link)
         for name in NAMES:
-            home = Home(self.folder / "nodes" / name)
-            face = f"ether:127.0.0.1:{self.ether_port}?name={name}"
-            self.members[name] = DemoNode(name, home, create_home(home, name, Dialect.SPEC, (face,)))
-            self.run(name, [us, "--home", home.root, "run"])
+            self._add(name)
         for member in self.members.values():
             self._wait(f"the node {member.name}", partial(_is_up, member))
         self._wait("the page", lambda: _answers(self.page_port))
 
+    def _add(self, name: str) -> None:
+        """Make a node of the valley, with a radio that keeps the law of its region, and start it."""
+        home = Home(self.folder / "nodes" / name)
+        face = f"ether:127.0.0.1:{self.ether_port}?name={name}&region=EU868"
+        self.members[name] = DemoNode(name, home, create_home(home, name, Dialect.SPEC, (face,)))
+        latitude, longitude = PLACES[name]
+        with home.config.open("a", encoding="utf-8") as config:
+            config.write(f"latitude = {latitude}\nlongitude = {longitude}\n")
+        self._start_node(name)
+
+    def _start_node(self, name: str) -> None:
+        self.run(name, [_beside_us("tinyssb"), "--home", self.members[name].home.root, "run"])
+
+    def kill(self, name: str) -> None:
+        """Switch a node off in the middle of its work, as a power cut does (SIGKILL)."""
+        (process,) = (one for one in self._processes if one.name == name)
+        self._processes.remove(process)
+        process.popen.kill()
+        process.popen.wait()
+
+    def runs(self, name: str) -> bool:
+        """Return whether a node was started, and not killed since."""
+        return any(one.name == name for one in self._processes)
+
+    def restart(self, name: str) -> None:
+        """Start a node again from what it has on its disk. Raises ProblemError if it does not answer."""
+        self._start_node(name)
+        self._wait(f"the node {name}", partial(_is_up, self.members[name]))
+
+    def show(self, text: str) -> None:
+        """Put *text* at the top of the page."""
+        fresh = self.caption.with_suffix(".new")
+        fresh.write_text(text, "utf-8")
+        fresh.replace(self.caption)
+
     def run(self, name: str, command: list[str | Path]) -> None:
         """Start a program; its output goes to a log of its own."""
         log = self.folder / "logs" / f"{name}.log"
-        with log.open("wb") as output:
+        with log.open("ab") as output:
             popen = subprocess.Popen(  # noqa: S603 - our own programs, arguments of ours
                 command,
                 stdin=subprocess.DEVNULL,
@@ -132,7 +174,7 @@ class DemoMesh:
                     exit_code=ExitCode.SOFTWARE,
                 )
 
-    def ether(self, command: EtherCut | EtherHeal) -> None:
+    def ether(self, command: Command) -> None:
         """Send a command to the channel, as `tinyssb ether` would."""
         asyncio.run(ether_command("127.0.0.1", self.ether_port, command))
 

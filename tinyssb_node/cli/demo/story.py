@@ -1,29 +1,39 @@
-"""The story of the demonstration, in plain words: posts, a cut, posts on both sides, a merge."""
+"""The story of the demonstration, in the same plain words in the terminal and on the page.
+
+Whatever it says of figures, it says only once the nodes and the page show them, and changes nothing until it has said
+that this is over. So the two never disagree.
+"""
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from tinyssb_node.cli.demo.mesh import NAMES, DemoMesh
-from tinyssb_node.cli.demo.summary import DemoSummary, read_tables, summarize
+from tinyssb_node.cli.demo.summary import DemoSummary, PageHeadline, read_headline, summarize
 from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
 
 Report = Callable[[str], None]
 """Prints one line."""
 
-_APART_S: Final = 14.0
-"""How long the two sides stay apart: long enough to be seen on the page."""
+_SHOWN_S: Final = 20.0
+"""How long a state is left as it is, so that people can look at the page."""
+_SHOWN_LEAST_S: Final = 4.0
+"""The same where little time is left."""
 _PAUSE_S: Final = 8.0
-"""Quiet between two rounds."""
+"""Quiet between two acts."""
+_MEND_S: Final = 15.0
+"""Time kept for nodes to catch up at the end of an act."""
+_ACT_S: Final = 20.0
+"""An act that would have less time than this is not begun."""
 _AGREE_S: Final = 90.0
-"""How long nodes may take to agree on a channel where a full packet takes 0.2 s."""
-_TABLES_S: Final = 60.0
-"""How long the tables may take to show what the nodes store, Spark's start included."""
-_POLL_S: Final = 0.5
+"""How long nodes and page may take to agree on a channel where a full packet takes 0.2 s, the sink's start included."""
+_POLL_S: Final = 0.25
 
-_SPLITS: Final = (("ana", "ben"), ("eve",), ("ben", "dan"), ("ana", "cyd", "eve"))
-"""The nodes cut off from the rest, round by round."""
+_SPLITS: Final = (("ana", "ben"), ("dan", "eve"), ("ana",))
+"""The nodes cut off from the rest, act by act."""
+_WITHOUT_POWER: Final = ("eve", "cyd", "ana")
+"""The nodes that lose their power, act by act."""
 _POSTS: Final = (
     "Reached the hut. Stove works, water is frozen.",
     "The pass is closed above 2,100 m, take the east side.",
@@ -40,86 +50,132 @@ _POSTS: Final = (
 
 
 class DemoStory:
-    """One run of the story, until *deadline_s* (on the monotonic clock; None: no end)."""
+    """One run of the story, until *deadline_s* (on the monotonic clock; None: no end).
 
-    def __init__(self, mesh: DemoMesh, report: Report, deadline_s: float | None) -> None:
+    *skipped* returns True once for each time that the user wants to go on at once.
+    """
+
+    def __init__(
+        self,
+        mesh: DemoMesh,
+        report: Report,
+        deadline_s: float | None,
+        skipped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._mesh = mesh
         self._report = report
         self._deadline_s = deadline_s
+        self._skipped = skipped
         self._posts = itertools.cycle(_POSTS)
-        self._shown = False
 
     def run(self) -> None:
-        """Post, cut and heal in rounds until time is up."""
-        self._report("Every node posts a message.")
+        """Tell both acts again and again until time is up. The first act is told in any case, shorter if need be."""
+        self._say("Five nodes in a valley, ana to eve: each writes a message, and all pass them on.")
         for name in NAMES:
             self._mesh.post_text(name, f"{name} is here.")
-        self._until_agreed("Every node has every message")
-        for split in itertools.cycle(_SPLITS):
-            if self._time_is_up(_APART_S + _PAUSE_S):
+        self._until_whole()
+        for number, (apart, dark) in enumerate(itertools.cycle(zip(_SPLITS, _WITHOUT_POWER, strict=True))):
+            if number and self._left_s() < _ACT_S:
                 return
-            self._round(split)
+            self._split(apart)
+            if self._left_s() < _ACT_S:
+                return
+            self._power_cut(dark)
 
     def end(self) -> DemoSummary:
-        """Heal the channel, let nodes and tables settle, and summarize."""
+        """Undo whatever goes on, let nodes and tables settle, and summarize."""
+        self._say("The demonstration ends: all nodes catch up.")
         self._mesh.ether(EtherHeal())
-        self._wait(_AGREE_S, lambda: summarize(self._mesh).nodes_agree)
-        self._wait(_TABLES_S, lambda: summarize(self._mesh).tables_agree)
+        for name in NAMES:
+            if not self._mesh.runs(name):
+                self._mesh.restart(name)
+        self._wait(lambda: summarize(self._mesh).nodes_agree)
+        self._wait(lambda: summarize(self._mesh).tables_agree)
         return summarize(self._mesh)
 
-    def _round(self, apart: Sequence[str]) -> None:
+    def _split(self, apart: Sequence[str]) -> None:
+        """Cut the mesh in two, post on both sides, show what is missing, and mend it."""
         rest = [name for name in NAMES if name not in apart]
+        are = "is" if len(apart) == 1 else "are"
+        self._say(f"{_list(apart)} {are} cut off from {_list(rest)}. Both sides go on writing: watch.")
         self._mesh.ether(EtherCut(left=tuple(apart), right=tuple(rest)))
-        self._report(f"Cut: {_list(apart)} on one side, {_list(rest)} on the other. Both sides post.")
         for name in (apart[0], rest[0], rest[-1]):
             self._mesh.post_text(name, next(self._posts))
-        for _ in self._ticks(_APART_S):
-            pass
-        missing = self._missing()
-        self._report(f"{missing} copies are missing; the page shows which nodes are behind.")
+        if sentence := self._until(len(rest) + 2 * len(apart)):
+            self._say(f"The two sides cannot reach each other: {sentence}")
+        self._show(_SHOWN_S)
+        self._say("The two sides hear each other again: watch them catch up.")
         self._mesh.ether(EtherHeal())
-        self._report("Healed: the two sides hear each other again.")
-        self._until_agreed("Every node has everything")
-        for _ in self._ticks(_PAUSE_S):
-            pass
+        self._until_whole()
+        self._show(_PAUSE_S)
 
-    def _missing(self) -> int:
-        seen = summarize(self._mesh)
-        return seen.total * len(NAMES) - sum(seen.arrived.values())
+    def _power_cut(self, name: str) -> None:
+        """Kill a node, post at two others, show what it misses, and start it again."""
+        others = [other for other in NAMES if other != name]
+        self._say(f"{name} loses its power in the middle of its work (kill -9). The others go on writing.")
+        self._mesh.kill(name)
+        for other in (others[0], others[-1]):
+            self._mesh.post_text(other, next(self._posts))
+        if sentence := self._until(2):
+            self._say(f"{name} is off: {sentence}")
+        self._show(_SHOWN_S)
+        self._say(f"{name} has power again, and goes on from what is on its disk.")
+        self._mesh.restart(name)
+        self._until_whole(" Nothing was lost.")
+        self._show(_PAUSE_S)
 
-    def _until_agreed(self, what: str) -> None:
+    def _say(self, line: str) -> None:
+        self._mesh.show(line)
+        self._report(line)
+
+    def _until_whole(self, more: str = "") -> None:
         begun_s = time.monotonic()
-        if self._wait(_AGREE_S, lambda: summarize(self._mesh).nodes_agree):
-            self._report(f"{what} ({time.monotonic() - begun_s:.0f} s).")
-        else:
-            self._report(f"Not yet: after {_AGREE_S:.0f} s {self._missing()} copies are still missing.")
+        if sentence := self._until(0):
+            self._say(f"After {time.monotonic() - begun_s:.0f} s {sentence}{more}")
 
-    def _wait(self, limit_s: float, done: Callable[[], bool]) -> bool:
-        """Wait until *done*; False if that took longer than *limit_s*."""
-        until_s = time.monotonic() + limit_s
+    def _until(self, missing: int) -> str:
+        """Wait until as many copies are missing, by the nodes and by the page. Return the page's words for it."""
+        headline: PageHeadline | None = None
+
+        def agreed() -> bool:
+            nonlocal headline
+            headline = self._agreed(missing)
+            return headline is not None
+
+        if self._wait(agreed) and headline is not None:
+            return f"{headline.sentence[:1].lower()}{headline.sentence[1:]}"
+        self._say(f"Not yet: nodes and page do not agree after {_AGREE_S:.0f} s.")
+        return ""
+
+    def _agreed(self, missing: int) -> PageHeadline | None:
+        """Return the page's headline if nodes and page agree that *missing* copies are missing."""
+        headline = read_headline(self._mesh.page)
+        if headline is None or headline.missing != missing or headline.nodes != len(NAMES):
+            return None
+        return headline if missing or summarize(self._mesh).nodes_agree else None
+
+    def _wait(self, done: Callable[[], bool]) -> bool:
+        """Wait until *done*; False if that took too long."""
+        until_s = time.monotonic() + _AGREE_S
         while not done():
             if time.monotonic() > until_s:
                 return False
             self._tick()
         return True
 
-    def _ticks(self, span_s: float) -> Iterator[None]:
-        """Let *span_s* pass, or less if time is up."""
-        until_s = time.monotonic() + span_s
-        while time.monotonic() < until_s and not self._time_is_up(0):
+    def _show(self, span_s: float) -> None:
+        """Let time pass for people to look; less if the user goes on, or if little time is left."""
+        until_s = time.monotonic() + min(span_s, max(_SHOWN_LEAST_S, self._left_s() - _MEND_S))
+        self._skipped()
+        while time.monotonic() < until_s and not self._skipped():
             self._tick()
-            yield
 
     def _tick(self) -> None:
-        """Wait a moment; report when the page has its first figures."""
         self._mesh.check()
-        if not self._shown and read_tables(self._mesh.tables):
-            self._shown = True
-            self._report(f"The first figures are on the page: {self._mesh.page}")
         time.sleep(_POLL_S)
 
-    def _time_is_up(self, needed_s: float) -> bool:
-        return self._deadline_s is not None and time.monotonic() + needed_s > self._deadline_s
+    def _left_s(self) -> float:
+        return float("inf") if self._deadline_s is None else self._deadline_s - time.monotonic()
 
 
 def _list(names: Sequence[str]) -> str:

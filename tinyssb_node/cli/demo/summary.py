@@ -1,6 +1,8 @@
 """Result of the demonstration: what was published, where it arrived, whether nodes and tables agree."""
 
+import json
 import sqlite3
+import urllib.request
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,6 +13,8 @@ from tinyssb_node.cli.demo.mesh import DemoMesh
 from tinyssb_node.control.rows import EntryRow
 from tinyssb_node.screens.render import table
 
+_ANSWER_S: Final = 5.0
+"""How long the page may take to answer."""
 View = Mapping[str, int]
 """Feed id (64 digits) to the number of entries stored, whole side chains included."""
 
@@ -80,6 +84,29 @@ class DemoSummary:
 
 def _yes(truth: object) -> str:
     return "yes" if truth else "NO"
+
+
+@dataclass(frozen=True, slots=True)
+class PageHeadline:
+    """The page's first line."""
+
+    sentence: str
+    nodes: int
+    """Nodes that the page knows."""
+    missing: int
+    """Copies missing, over all nodes."""
+
+
+def read_headline(page: str) -> PageHeadline | None:
+    """Ask the page at an address for its headline (docs/reference/dashboard.md); None while it has no figures."""
+    try:
+        with urllib.request.urlopen(f"{page}/api/overview", timeout=_ANSWER_S) as answer:  # noqa: S310 - ours
+            told = json.load(answer)
+    except OSError:
+        return None
+    if told["state"] != "ready":
+        return None
+    return PageHeadline(told["sentence"], told["totals"]["nodes"], told["totals"]["behind"])
 
 
 def summarize(mesh: DemoMesh) -> DemoSummary:

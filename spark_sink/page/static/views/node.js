@@ -99,7 +99,7 @@ class NodePage {
       ["replication", lacks],
       ["last record", h("span", {}, time(data.last_us), this.age(data))],
       ["delay, median and p95", `${span(data.delay_median_us)}, ${span(data.delay_p95_us)}`],
-      ["airtime, last full hour", airtimeCell(data)],
+      ["airtime, last hour", airtimeCell(data)],
       ["clock", data.clock_offset_us === null ? "not related to others yet" : `${offset(data.clock_offset_us)} ± ${span(data.clock_error_us)}`],
       data.latitude === null ? null : ["position", h("a", { href: "/map", text: `${data.latitude.toFixed(4)}, ${data.longitude.toFixed(4)}` })],
       ["program", data.version ?? "unknown"],

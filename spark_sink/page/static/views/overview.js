@@ -14,7 +14,7 @@ export const title = () => "Overview";
 
 export const show = (root, context) => begin(new Overview(root, context));
 
-/** Bar of how much of what the law allows was sent in the last full hour, with both as numbers. */
+/** Bar of how much of what the law allows was sent in the last hour, with both as numbers. */
 export function airtimeCell(node) {
   const share = node.airtime_us / HOUR_US;
   if (!node.limit_ppm) return h("span", {}, percent(share), h("span", { class: "soft", text: " no limit" }));
@@ -46,7 +46,7 @@ export const nodeColumns = (asOf) => [
   { key: "behind", label: "behind", num: true, title: "entries it lacks", value: (row) => row.behind, text: (row) => count(row.behind), className: (row) => (row.behind ? "warn" : "") },
   { key: "median", label: "delay, median", num: true, title: "from publication to arrival; half of the copies arrived sooner", value: (row) => row.delay_median_us, text: (row) => span(row.delay_median_us), tip: (row) => (row.delay_count ? `of ${many(row.delay_count, "copy", "copies")}` : "nothing arrived from others in this range") },
   { key: "p95", label: "p95", num: true, title: "95 of 100 copies arrived sooner", value: (row) => row.delay_p95_us, text: (row) => span(row.delay_p95_us) },
-  { key: "airtime", label: "airtime, last full hour", title: "airtime in that hour, as a share of what the law allows", value: (row) => row.airtime_us, text: airtimeText, cell: airtimeCell, tip: (row) => [row.region, row.sub_band, row.window_us ? `in any ${span(row.window_us)}` : null].filter(Boolean).join(", ") },
+  { key: "airtime", label: "airtime, last hour", title: "airtime in the last hour, as a share of what the law allows", value: (row) => row.airtime_us, text: airtimeText, cell: airtimeCell, tip: (row) => [row.region, row.sub_band, row.window_us ? `in any ${span(row.window_us)}` : null].filter(Boolean).join(", ") },
   { key: "clock", label: "clock", num: true, title: "its clock minus mesh time", value: (row) => (row.clock_offset_us === null ? null : Math.abs(row.clock_offset_us)), text: (row) => offset(row.clock_offset_us), tip: clockTip },
   { key: "last", label: "last record", num: true, value: (row) => row.last_us, text: (row) => nodeState(row, asOf())[0], className: (row) => nodeState(row, asOf())[1], tip: (row) => moment(row.last_us) },
 ];

@@ -16,6 +16,7 @@ from tests.spark_sink.page.story import (
     LORA,
     NODES,
     PHONES,
+    SLOT_US,
     WRONG,
     WRONG_US,
     Story,
@@ -89,6 +90,26 @@ def test_convergence_counts_what_is_missing_at_each_point(found: dict[str, Any],
         assert missing == len(NODES) * sum(first < t_us for first in known.values()) - copies
 
 
+def test_a_short_range_of_a_small_mesh_is_exact_to_the_second(tmp_path: Path) -> None:
+    second_us = 1_000_000
+    now_us = 100 * HOUR_US + 90 * second_us
+    book = Book()
+    for name in ("ana", "ben"):
+        book.put("boots", node_no=book.node(name), boot=1, name=name, first_us=100 * HOUR_US, last_us=now_us)
+    feed_no = book.feed("ana")
+    book.put("entries", feed_no=feed_no, seq=1)
+    for node_no, after_s, origin in ((0, 20, "own"), (1, 47, "peer")):
+        t_us = 100 * HOUR_US + after_s * second_us
+        book.put("copies", feed_no=feed_no, seq=1, node_no=node_no, t_us=t_us, origin=origin)
+        book.put("frontiers", node_no=node_no, feed_no=feed_no, seq=1)
+    book.write(tmp_path / "db")
+    points = ask(tmp_path / "db", "overview")["convergence"]
+    missing = [(t_us - 100 * HOUR_US) // second_us for t_us, lacked in points if lacked]
+    assert missing == list(range(21, 48)), "from the end of the second in which it was published"
+    assert {lacked for _, lacked in points} == {0, 1}
+    assert points[-1][0] == now_us
+
+
 def test_labels_tell_namesakes_and_the_nameless_apart(found: dict[str, Any]) -> None:
     labels = {row["node"]: row["label"] for row in found["nodes"]}
     assert labels[node_of(KEYS[9])] == f"jo {node_of(KEYS[9])[:4]}"
@@ -112,8 +133,8 @@ def test_a_wrong_clock_is_told_and_put_right(found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("place", [0, WRONG])
-def test_airtime_of_the_last_full_hour_by_mesh_time(found: dict[str, Any], story: Story, place: int) -> None:
-    from_us = END_US - END_US % HOUR_US - HOUR_US
+def test_airtime_of_the_last_hour_by_mesh_time(found: dict[str, Any], story: Story, place: int) -> None:
+    from_us = END_US - END_US % SLOT_US + SLOT_US - HOUR_US
     expected = 0
     for row in story.book.rows["transmitted"].values():
         if row["node_no"] == place:
