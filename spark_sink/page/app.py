@@ -31,11 +31,13 @@ from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 
 _SHARED: Final = ("topology", "airtime", "delays", "packets", "gossip", "faults", "job")
+TABS: Final = {"": "mesh", "messages": "messages", "airtime": "airtime", "nodes": "nodes", "job": "job"}
+"""First words of addresses, and the scripts of their views."""
+MOVED: Final = {"feeds": "messages", "delays": "messages", "topology": "mesh", "map": "mesh", "gossip": "airtime",
+                "packets": "airtime", "faults": "nodes"}  # fmt: skip
+"""Addresses of earlier versions, and the tab that the page changes them to."""
 PAGES: Final = (
-    "/",
-    "/feeds",
-    "/map",
-    *(f"/{view}" for view in _SHARED),
+    *(f"/{word}" for word in (*TABS, *MOVED)),
     "/node/{node}",
     "/feed/{feed}",
     "/message/{feed}/{seq}",
@@ -43,7 +45,7 @@ PAGES: Final = (
 """Addresses of views. All are the same document, which reads its own address."""
 _WHOLE_VIEWS: Final = ("overview", "heatmap", *_SHARED)
 """Views that are of no single node, feed or message."""
-WITH_LINES: Final = ("overview", "airtime", "job")
+WITH_LINES: Final = ("mesh", "airtime", "job")
 """Views that draw lines over time, for which they need a library."""
 UPLOT: Final = "/static/vendor/uplot-1.6.32/uplot"
 """Address of its script and its style, without the suffix."""
@@ -226,7 +228,8 @@ def ahead(path: str) -> str:
     """Return a ``Link`` header (RFC 8288) with the files of the view at a path: the browser loads them while it parses
     the page, and not after the page has found out which view to show.
     """
-    view = path.split("/")[1] or "overview"
+    word = path.split("/")[1]
+    view = MOVED.get(word) or TABS.get(word, word)
     links = [f"</static/views/{view}.js>; rel=modulepreload"]
     if view in WITH_LINES:
         links += [f"<{UPLOT}.js>; rel=modulepreload", f"<{UPLOT}.css>; rel=preload; as=style"]

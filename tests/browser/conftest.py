@@ -1,6 +1,8 @@
 """One browser for all tests of pages: starting one costs more than most of the tests."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,11 +55,28 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+NAMES = {3: "dora", 5: "fritz", 6: "gian", 7: "Berghütte", 8: "hana"}
+"""Names of people in place of those that mean harm or are long, by place: pictures are of what users see."""
+
+
 @pytest.fixture(scope="package")
-def story_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The made-up mesh; not to be changed."""
-    database = tmp_path_factory.mktemp("story") / "story.sqlite"
+def harmful_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The made-up mesh, in which some names mean harm; not to be changed."""
+    database = tmp_path_factory.mktemp("story") / "harmful.sqlite"
     Story().write(database)
+    return database
+
+
+@pytest.fixture(scope="package")
+def story_database(harmful_database: Path) -> Path:
+    """The made-up mesh with names of people; not to be changed."""
+    database = harmful_database.with_name("story.sqlite")
+    with closing(sqlite3.connect(harmful_database)) as told:
+        told.execute("VACUUM INTO ?", (str(database),))
+    with closing(sqlite3.connect(database)) as told, told:
+        told.executemany(
+            "UPDATE boots SET name = ? WHERE node_no = ?", [(name, at) for at, name in NAMES.items()]
+        )
     return database
 
 
@@ -65,4 +84,11 @@ def story_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def story(story_database: Path) -> Iterator[str]:
     """Address of the page over the made-up mesh."""
     with serving(str(story_database)) as address:
+        yield address
+
+
+@pytest.fixture(scope="package")
+def harmful_story(harmful_database: Path) -> Iterator[str]:
+    """The same, with names that mean harm."""
+    with serving(str(harmful_database)) as address:
         yield address

@@ -1,4 +1,4 @@
-"""Overview, heat map, node, feed and job on the story of a small mesh: what a reader sees is what the server says."""
+"""Mesh, messages, nodes, node, feed and job on a story of a small mesh: what a reader sees is what the server says."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def path_of(story: str, view: str) -> str:
     if view in ("node", "feed"):
         worst = max(ask(story, "/api/overview")["nodes"], key=lambda node: node["behind"])
         return f"/{view}/{worst[view]}"
-    return {"overview": "/"}.get(view, f"/{view}")
+    return {"mesh": "/"}.get(view, f"/{view}")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def visit(browser: Browser, story: str) -> Iterator[Visit]:
         assert visit.complaints == []
 
 
-@pytest.mark.parametrize("view", ["overview", "feeds", "node", "feed", "job"])
+@pytest.mark.parametrize("view", ["mesh", "messages", "nodes", "node", "feed", "job"])
 def test_everybody_can_use_the_view_on_any_screen(visit: Visit, story: str, view: str) -> None:
     page = visit.go(path_of(story, view))
     assert visit.picture_differs(view) == ""
@@ -65,12 +65,14 @@ def column(page: Page, table: str, number: int) -> list[str]:
 
 def test_the_overview_tells_what_the_server_knows(visit: Visit, story: str) -> None:
     known = ask(story, "/api/overview")
-    page = visit.go("/")
-    expect(page.locator("h1")).to_have_text(known["sentence"])
+    page = visit.go("/nodes")
     assert dict(zip(column(page, "#nodes", 1), column(page, "#nodes", 2), strict=True)) == {
         node["label"]: f"{node['behind']:,}" for node in known["nodes"]
     }
+    page = visit.go("/messages")
     assert column(page, "#recent", 1) == [f"{entry['label']} #{entry['seq']}" for entry in known["recent"]]
+    page = visit.go("/")
+    expect(page.locator("h1")).to_have_text(known["sentence"])
     expect(page.locator("#alerts .badge.alarm")).to_have_count(
         sum(alert["level"] == "alarm" and alert["until_us"] is None for alert in known["alerts"])
     )
@@ -80,12 +82,12 @@ def test_the_overview_tells_what_the_server_knows(visit: Visit, story: str) -> N
 
 
 def test_a_table_is_sorted_by_its_heads_and_the_address_keeps_it(visit: Visit) -> None:
-    page = visit.go("/")
+    page = visit.go("/nodes")
     page.locator("#nodes").get_by_role("button", name="node").click()
     expect(page.locator("#nodes th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
     by_name = column(page, "#nodes", 1)
     assert "sort-nodes=node" in page.url
-    page.locator("#nodes").get_by_role("button", name="behind").press("Enter")
+    page.locator("#nodes").get_by_role("button", name="lacks").press("Enter")
     behind = [int(text.replace(",", "")) for text in column(page, "#nodes", 2)]
     assert behind == sorted(behind, reverse=True)
     assert by_name != column(page, "#nodes", 1)
@@ -120,7 +122,7 @@ def test_a_stretch_of_the_line_can_be_chosen_and_the_back_button_undoes_it(visit
 
 def test_cells_of_the_heat_map_are_reached_and_told_by_the_keyboard(visit: Visit, story: str) -> None:
     known = ask(story, "/api/heatmap")
-    page = visit.go("/feeds")
+    page = visit.go("/messages")
     page.locator(".heat canvas").press("Home")
     for _step in range(2):
         page.keyboard.press("ArrowDown")
@@ -146,9 +148,9 @@ def lacking(known: answers.Answer) -> set[tuple[str, str, str]]:
 
 
 def test_the_heat_map_as_a_table_has_every_cell_with_something_missing(visit: Visit, story: str) -> None:
-    page = visit.go("/feeds")
+    page = visit.go("/messages")
     page.get_by_role("button", name="Table").click()
-    page.wait_for_url("**/feeds?as=table")
+    page.wait_for_url("**/messages?as=table")
     expect(page.locator("#heat tbody tr")).to_have_count(SHOWN_AT_FIRST)
     page.get_by_role("button", name="Show all").click()
     known = lacking(ask(story, "/api/heatmap"))
@@ -158,7 +160,7 @@ def test_the_heat_map_as_a_table_has_every_cell_with_something_missing(visit: Vi
 
 def test_the_slider_shows_an_earlier_moment_and_the_address_keeps_it(visit: Visit, story: str) -> None:
     now = ask(story, "/api/heatmap")
-    page = visit.go("/feeds?as=table")
+    page = visit.go("/messages?as=table")
     page.get_by_role("button", name="Show all").click()
     slider = page.get_by_label("Moment that is shown")
     slider.focus()
@@ -177,7 +179,7 @@ def test_the_slider_shows_an_earlier_moment_and_the_address_keeps_it(visit: Visi
 
 
 def test_the_history_plays_and_can_be_stopped(visit: Visit) -> None:
-    page = visit.go("/feeds")
+    page = visit.go("/messages")
     page.get_by_role("button", name="Play").click()
     page.wait_for_url("**at=*")
     first = page.url
@@ -232,7 +234,7 @@ def test_the_job_page_tells_lag_and_batches(visit: Visit, story: str) -> None:
     expect(page.get_by_label("Time range")).to_be_hidden()
 
 
-@pytest.mark.parametrize(("path", "card"), [("/", "#convergence"), ("/feeds", "#heat")])
+@pytest.mark.parametrize(("path", "card"), [("/", "#convergence"), ("/messages", "#heat")])
 def test_pictures_and_tables_can_be_taken_away(visit: Visit, path: str, card: str) -> None:
     page = visit.go(path)
     with page.expect_download() as picture:

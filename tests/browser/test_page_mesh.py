@@ -23,6 +23,8 @@ DOT = base64.b64decode(
 )
 """A picture of one pixel."""
 VIEWS = ("topology", "map", "airtime", "delays", "packets", "message", "gossip", "faults")
+PICTURED = ("airtime", "message")
+"""Those that begin at the top of a page."""
 HOUR_US = 3_600_000_000
 
 
@@ -57,7 +59,8 @@ def visit(browser: Browser, story: str) -> Iterator[Visit]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_everybody_can_use_the_view_on_any_screen(visit: Visit, story: str, view: str) -> None:
     page = visit.go(path_of(story, view))
-    assert visit.picture_differs(view) == ""
+    if view in PICTURED:
+        assert visit.picture_differs(view) == ""
     assert visit.barriers() == []
     page.locator("#theme").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
@@ -76,10 +79,12 @@ def column(page: Page, table: str, number: int) -> list[str]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_names_are_text_and_never_markup(visit: Visit, story: str, view: str) -> None:
-    page = visit.go(path_of(story, view))
-    expect(page.locator("#view")).to_contain_text("<img src=x")
-    assert page.locator("#view img, #view script, #view b:not(.used b)").count() == 0
+def test_names_are_text_and_never_markup(browser: Browser, harmful_story: str, view: str) -> None:
+    with Visit(browser, harmful_story) as visit:
+        page = visit.go(path_of(harmful_story, view))
+        expect(page.locator("#view")).to_contain_text("<img src=x")
+        assert page.locator("#view img, #view script, #view b:not(.used b)").count() == 0
+        assert visit.complaints == []
 
 
 def test_the_graph_has_a_dot_for_each_node_and_an_arrow_for_each_direction(visit: Visit, story: str) -> None:
@@ -89,7 +94,7 @@ def test_the_graph_has_a_dot_for_each_node_and_an_arrow_for_each_direction(visit
     assert sorted(drawn) == sorted(node["node"] for node in known["nodes"])
     links = page.locator(".edge").evaluate_all("all => all.map(one => one.dataset.key)")
     assert sorted(links) == sorted(f"{link['sender']}>{link['receiver']}" for link in known["links"])
-    page.get_by_role("button", name="Show all").click()
+    page.locator("#links").get_by_role("button", name="Show all").click()
     assert len(column(page, "#links", 1)) == len(known["links"])
     assert [text.split()[0] for text in column(page, "#changes", 2)] == [
         {"join": "joined"}.get(change["kind"], change["kind"]) for change in known["changes"]
@@ -180,13 +185,13 @@ def test_the_layout_puts_neighbours_near_and_a_new_node_beside_them(visit: Visit
     assert kept is True
 
 
-def test_nodes_with_a_position_are_on_the_map_and_the_others_in_a_list(visit: Visit, story: str) -> None:
+def test_nodes_with_a_position_are_on_the_map_and_the_others_are_named(visit: Visit, story: str) -> None:
     nodes = ask(story, "/api/topology")["nodes"]
     page = visit.go("/map")
     placed = {node["label"] for node in nodes if node["latitude"] is not None}
     assert set(page.locator(".pin > span").all_text_contents()) == placed
-    assert set(column(page, "#placed", 1)) == placed
-    assert set(column(page, "#unplaced", 1)) == {node["label"] for node in nodes} - placed
+    for label in {node["label"] for node in nodes} - placed:
+        expect(page.locator("#map header p")).to_contain_text(label)
     expect(page.locator(".leaflet-control-scale")).to_contain_text("km")
     assert page.locator("path.grid-line").count() > 4
     page.locator(".leaflet-marker-icon.pin-box").first.focus()
@@ -281,8 +286,8 @@ def test_packets_are_filtered_and_held_still(visit: Visit, story: str) -> None:
     expect(page.locator("#packets tbody tr")).to_have_count(40)
     page.get_by_role("button", name="Show all 150 rows").click()
     expect(page.locator("#packets tbody tr")).to_have_count(150)
-    page.get_by_label("Kind").select_option("want")
-    page.get_by_label("Verdict").select_option("duplicate")
+    page.locator("#packets").get_by_label("Kind").select_option("want")
+    page.locator("#packets").get_by_label("Verdict").select_option("duplicate")
     wanted = [row for row in known if row["packet"] == "want" and row["verdict"] == "duplicate"]
     expect(page.locator("#packets header p")).to_contain_text(f"{len(wanted)}")
     assert set(column(page, "#packets", 4)) == {"WANT"}
@@ -371,9 +376,9 @@ def test_the_fault_wall_tells_alerts_incidents_and_what_was_not_counted(visit: V
 @pytest.mark.parametrize(
     ("view", "words"),
     [
-        ("topology", "No packet of one node was heard"),
+        ("topology", "Nothing was heard in this period"),
         ("delays", "No copy came"),
-        ("airtime", "No node used airtime"),
+        ("airtime", "No radio sent in this period"),
         ("faults", "No incident matches"),
     ],
 )

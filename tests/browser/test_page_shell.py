@@ -33,7 +33,7 @@ COSTS = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 def test_every_tab_leads_to_a_view_and_back(browser: Browser, story: str) -> None:
     with Visit(browser, story) as visit:
         page = visit.go("/?last=7d")
-        for name in ("Feeds", "Job", "Overview"):
+        for name in ("Messages", "Job", "Mesh"):
             page.get_by_role("navigation", name="Views").get_by_role("link", name=name, exact=True).click()
             visit.settle()
             expect(page.locator(".tabs [aria-current=page]")).to_have_text(name)
@@ -41,7 +41,7 @@ def test_every_tab_leads_to_a_view_and_back(browser: Browser, story: str) -> Non
         page.go_back()
         expect(page.locator(".tabs [aria-current=page]")).to_have_text("Job")
         page.go_back()
-        expect(page.locator(".tabs [aria-current=page]")).to_have_text("Feeds")
+        expect(page.locator(".tabs [aria-current=page]")).to_have_text("Messages")
         assert visit.complaints == []
 
 
@@ -50,19 +50,19 @@ def test_what_two_views_share_goes_along_from_one_to_the_other(browser: Browser,
         page = visit.go("/packets?last=7d&verdict=new")
         node = page.locator("#packets tbody td a").first.get_attribute("href")
         assert node is not None
-        page.get_by_label("Node").select_option(node.removeprefix("/node/"))
+        page.locator("#packets").get_by_label("Node").select_option(node.removeprefix("/node/"))
         page.wait_for_url(f"**node={node[6:]}*")
         tabs = page.get_by_role("navigation", name="Views")
         for name, query in (
-            ("Topology", f"last=7d&node={node[6:]}"),
-            ("Feeds", "last=7d"),
-            ("Packets", "last=7d"),
+            ("Mesh", f"last=7d&node={node[6:]}"),
+            ("Messages", "last=7d"),
+            ("Airtime", "last=7d"),
         ):
             tabs.get_by_role("link", name=name, exact=True).click()
             visit.settle()
             assert urlsplit(page.url).query == query
         page.get_by_label("Time range").select_option("24h")
-        tabs.get_by_role("link", name="Feeds", exact=True).click()
+        tabs.get_by_role("link", name="Messages", exact=True).click()
         visit.settle()
         assert urlsplit(page.url).query == ""
         assert visit.complaints == []
@@ -72,17 +72,17 @@ def test_a_search_shows_what_was_asked_for_and_goes_along_to_other_lists(
     browser: Browser, story: str
 ) -> None:
     with Visit(browser, story) as visit:
-        page = visit.go("/")
+        page = visit.go("/nodes")
         page.get_by_label("Find by name or id").fill("chloé")
-        page.wait_for_url("**/?find=chlo*")
+        page.wait_for_url("**/nodes?find=chlo*")
         visit.settle()
         nodes = page.get_by_role("table", name="Nodes").locator("tbody tr")
         expect(nodes).to_have_count(1)
         tabs = page.get_by_role("navigation", name="Views")
-        tabs.get_by_role("link", name="Gossip", exact=True).click()
+        tabs.get_by_role("link", name="Airtime", exact=True).click()
         visit.settle()
         expect(page.get_by_label("Find by name or id")).to_have_value("chloé")
-        rows = page.get_by_role("table", name="Gossip by node").locator("tbody tr")
+        rows = page.get_by_role("table", name="Airtime by node").locator("tbody tr")
         expect(rows).to_have_count(1)
         rows.get_by_role("link").first.click()
         visit.settle()
@@ -124,7 +124,7 @@ def test_a_range_between_two_moments_is_applied_and_restored(browser: Browser, s
         page.get_by_label("Time range").select_option("fixed")
         page.get_by_label("From, local time").fill("2026-01-02T03:04")
         page.get_by_label("To, local time").fill("2026-01-02T05:04")
-        page.get_by_role("button", name="Show").click()
+        page.get_by_role("button", name="Show", exact=True).click()
         page.wait_for_url("**/?from=1767323040000000&to=1767330240000000")
         page.reload()
         expect(page.get_by_label("To, local time")).to_have_value("2026-01-02T05:04")
@@ -172,14 +172,14 @@ def test_an_address_that_leads_nowhere_says_so(browser: Browser, story: str) -> 
             "history.pushState({}, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate', {state: {}}))"
         )
         expect(page.locator("h1")).to_have_text("No such page")
-        page.locator("#view").get_by_role("link", name="Overview").click()
-        expect(page.locator("#nodes")).to_be_visible()
+        page.locator("#view").get_by_role("link", name="Mesh").click()
+        expect(page.locator("#convergence")).to_be_visible()
 
 
 def test_a_server_that_went_away_is_said_and_the_figures_stay(browser: Browser, story: str) -> None:
     with Visit(browser, story) as visit:
         answers.answer(visit.page, "/api/overview", answers.overview(3, 3))
-        page = visit.go("/")
+        page = visit.go("/nodes")
         page.route("**/api/**", lambda route: route.abort())
         page.get_by_label("Time range").select_option("all")
         expect(page.locator("#notice")).to_contain_text("does not answer")
@@ -192,8 +192,9 @@ def test_names_are_text_and_never_markup(browser: Browser, story: str) -> None:
     with Visit(browser, story) as visit:
         answers.answer(visit.page, "/api/overview", answers.overview(3, 3, label=HARM))
         answers.answer(visit.page, "/api/heatmap", answers.heatmap(3, 3, label=HARM))
-        page = visit.go("/")
+        page = visit.go("/nodes")
         expect(page.locator("#nodes")).to_contain_text(HARM)
+        page = visit.go("/")
         expect(page.locator("#alerts")).to_contain_text(HARM)
         page = visit.go("/feeds")
         expect(page.locator(".heads")).to_contain_text(HARM)
@@ -207,7 +208,11 @@ def test_names_are_text_and_never_markup(browser: Browser, story: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "api", "make"),
-    [("/", "/api/overview", answers.overview), ("/feeds", "/api/heatmap", answers.heatmap)],
+    [
+        ("/", "/api/overview", answers.overview),
+        ("/nodes", "/api/overview", answers.overview),
+        ("/messages", "/api/heatmap", answers.heatmap),
+    ],
 )
 def test_a_live_update_is_cheap_at_50_nodes_and_200_feeds(
     browser: Browser, story: str, path: str, api: str, make: Callable[..., answers.Answer]
@@ -267,7 +272,7 @@ def test_a_change_in_the_database_is_on_the_page_without_a_reload(
     with serving(str(database)) as address, Visit(browser, address) as visit:
         page = visit.go("/")
         page.evaluate("window.untouched = true")
-        entries = page.locator(".summary dd").nth(2)
+        entries = page.locator(".summary dd").nth(1)
         before = int(entries.text_content() or "0")
         with closing(sqlite3.connect(database)) as told, told:
             told.execute(
@@ -308,13 +313,15 @@ def test_a_token_opens_the_page_and_is_not_left_in_the_address(
 def test_a_change_is_drawn_in_place(browser: Browser, story: str) -> None:
     with Visit(browser, story) as visit:
         answers.answer(visit.page, "/api/overview", answers.overview(4, 8))
-        page = visit.go("/")
+        page = visit.go("/nodes")
         row = page.locator("#nodes tbody tr", has_text="node 3").element_handle()
         answers.answer(visit.page, "/api/overview", answers.overview(4, 8, round_=1))
         answers.tell_changes(visit.page, {})
         fresh = answers.overview(4, 8, round_=1)["nodes"][3]["behind"]
         page.get_by_label("Time range").select_option("all")
-        expect(page.locator("h1")).to_have_text(answers.overview(4, 8, round_=1)["sentence"])
+        expect(page.locator("#nodes tbody tr", has_text="node 3").locator("td").first).to_have_text(
+            str(fresh)
+        )
         assert row is not None
         assert row.is_visible()
         assert (row.query_selector("td") or row).text_content() == str(fresh)
@@ -335,4 +342,78 @@ def test_what_is_pressed_before_figures_came_does_no_harm(browser: Browser, stor
         visit.settle()
         canvas.press("ArrowDown")
         expect(visit.page.locator("#heat-cell")).not_to_be_empty()
+        assert visit.complaints == []
+
+
+MOVED = {
+    "/feeds": ("/messages", "", "#heat"),
+    "/delays": ("/messages", "open=delays", "#distribution"),
+    "/topology": ("/", "open=links", "#links"),
+    "/map": ("/", "", "#map"),
+    "/gossip": ("/airtime", "open=gossip", "#all"),
+    "/packets": ("/airtime", "open=packets", "#packets"),
+    "/faults": ("/nodes", "open=faults", "#wall"),
+}
+"""Addresses of earlier versions: path and query of the tab that has the view now, and a card of it."""
+
+
+def test_old_addresses_lead_to_their_views(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        for old, (path, query, card) in MOVED.items():
+            page = visit.go(f"{old}?last=7d")
+            expect(page.locator(card)).to_be_visible()
+            found = urlsplit(page.url)
+            assert (found.path, found.query) == (path, "&".join(filter(None, ["last=7d", query])))
+        assert visit.complaints == []
+
+
+def test_a_part_is_opened_and_closed_and_the_address_keeps_it(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/airtime")
+        summary = page.locator("#part-gossip > summary")
+        assert page.locator("#all").count() == 0
+        summary.press("Enter")
+        expect(page.locator("#all")).to_be_visible()
+        assert "open=gossip" in page.url
+        page.reload()
+        visit.settle()
+        expect(page.locator("#all")).to_be_visible()
+        summary.click()
+        expect(page.locator("#all")).to_be_hidden()
+        page.wait_for_url("**/airtime")
+        assert visit.barriers() == []
+        assert visit.complaints == []
+
+
+def test_the_tour_leads_through_the_tabs_once(browser: Browser, story: str) -> None:
+    with Visit(browser, story, width=320, toured=False) as visit:
+        page = visit.go("/")
+        tour = page.locator("#tour")
+        for name in ("Mesh", "Messages", "Airtime", "Nodes", "Job"):
+            expect(tour.locator("strong")).to_have_text(f"{name}.")
+            expect(page.locator(".tabs [aria-current=page]")).to_have_text(name)
+            assert visit.barriers() == []
+            assert not visit.wide()
+            tour.get_by_role("button").first.click()
+        expect(tour).to_be_hidden()
+        page.reload()
+        visit.settle()
+        expect(tour).to_be_hidden()
+        page.get_by_role("button", name="Tour of the page").click()
+        expect(tour).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(tour).to_be_hidden()
+        assert visit.complaints == []
+
+
+def test_the_caption_is_shown_as_it_changes(browser: Browser, story_database: Path, tmp_path: Path) -> None:
+    caption = tmp_path / "caption.txt"
+    with serving(str(story_database), caption=caption) as address, Visit(browser, address) as visit:
+        page = visit.go("/")
+        expect(page.locator("#caption")).to_be_hidden()
+        caption.write_text(f"ana is cut off {HARM}", "utf-8")
+        expect(page.locator("#caption")).to_have_text(f"ana is cut off {HARM}")
+        assert visit.barriers() == []
+        caption.unlink()
+        expect(page.locator("#caption")).to_be_hidden()
         assert visit.complaints == []

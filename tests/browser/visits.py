@@ -73,7 +73,9 @@ class Visit:
         width: int = DESK_WIDTH,
         scheme: str = "light",
         worker: bool = False,
+        toured: bool = True,
     ) -> None:
+        """Open a browser's context of its own; one that is *toured* has seen the tour of the page."""
         self.address = address
         self.context = browser.new_context(
             viewport={"width": width, "height": HEIGHT},
@@ -83,6 +85,8 @@ class Visit:
             locale="en-GB",
             service_workers="allow" if worker else "block",
         )
+        if toured:
+            self.context.add_init_script("localStorage.setItem('tinyssb-tour', 'seen')")
         self.complaints: list[str] = []
         self.places: set[str] = set()
         self.page: Page = self.context.new_page()

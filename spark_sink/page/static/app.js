@@ -12,6 +12,7 @@ import { Live } from "./live.js";
 import { apiRange, needsAsOf, RangePicker, readRange } from "./range.js";
 import { errorView, stateView } from "./states.js";
 import { hideTip } from "./tip.js";
+import { Tour } from "./tour.js";
 
 const OLD_NEWS_US = 60e6;
 const REST_MS = 100; // between two updates at least
@@ -22,18 +23,25 @@ const AS_OF_WAIT_MS = 2_000;
 const SPOKEN = { connecting: "", live: "Connected, figures are live", lost: "Connection lost, trying again" };
 const RANGE_KEYS = ["last", "from", "to"];
 /** What else of the address means the same in another view, and goes along to it. */
-const SHARED = { "": ["find"], feeds: ["find", "at"], topology: ["find", "at", "node"], map: ["find"], airtime: ["find"], delays: ["find"], packets: ["node"], gossip: ["find"], faults: ["find", "node"] };
-const UNSEARCHED = ["packets", "message", "job"];
+const SHARED = { "": ["find", "at", "node"], messages: ["find", "at"], airtime: ["find", "node"], nodes: ["find", "node"] };
+const UNSEARCHED = ["message", "job"];
 const FIND_MS = 250; // after the last key
 const FIND_MAX = 256;
 const HEX = "[0-9a-f]+";
 const ROUTES = [
-  ...["feeds", "topology", "map", "airtime", "delays", "packets", "gossip", "faults", "job"].map((name) => [new RegExp(`^/${name}/?$`), name]),
-  [/^\/$/, "overview"],
+  ...["messages", "airtime", "nodes", "job"].map((name) => [new RegExp(`^/${name}/?$`), name]),
+  [/^\/$/, "mesh"],
   [new RegExp(`^/node/(?<node>${HEX})$`), "node"],
   [new RegExp(`^/feed/(?<feed>${HEX})$`), "feed"],
   [new RegExp(`^/message/(?<feed>${HEX})/(?<seq>\\d+)$`), "message"],
 ];
+/** Views that were pages of their own: the tab that has them now, their part of it, and what to open there. */
+const MOVED = {
+  feeds: ["/messages", "heat", null], delays: ["/messages", "delays", "delays"], topology: ["/", "graph", "links"], map: ["/", "map", null],
+  gossip: ["/airtime", "gossip", "gossip"], packets: ["/airtime", "packets", "packets"], faults: ["/nodes", "faults", "faults"],
+};
+/** The tab that a page belongs to. */
+const TABS = { node: "nodes", feed: "messages", message: "messages" };
 
 const state = { asOfUs: null, committedUs: null, link: "connecting", view: null, visit: 0, path: null };
 const asOfKnown = [];
@@ -44,6 +52,17 @@ function route() {
     if (match) return { name, params: { ...match.groups } };
   }
   return { name: null, params: {} };
+}
+
+/** Puts the present address of a view in the place of an old one; gives the part of the tab that it is now, or null. */
+function renew() {
+  const [path, part, opened] = MOVED[location.pathname.split("/")[1]] ?? [null, null, null];
+  if (path === null) return null;
+  const url = new URL(path, location.origin);
+  url.search = location.search;
+  if (opened && !url.searchParams.has("open")) url.searchParams.set("open", opened);
+  history.replaceState(history.state, "", url.pathname + url.search);
+  return part;
 }
 
 const query = () => new URLSearchParams(location.search);
@@ -141,7 +160,7 @@ function contextOf(params, signal) {
 
 function mark(name) {
   for (const link of document.querySelectorAll(".tabs a")) {
-    if (link.dataset.view === name) link.setAttribute("aria-current", "page");
+    if (link.dataset.view === (TABS[name] ?? name)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   const current = document.querySelector(".tabs [aria-current]");
@@ -152,6 +171,7 @@ function mark(name) {
 /** Opens the view of the address in place of the one that is shown. */
 async function open({ focus = true, scroll = 0 } = {}) {
   const visit = ++state.visit;
+  const part = renew();
   state.path = location.pathname;
   state.view?.close();
   hideTip();
@@ -175,6 +195,7 @@ async function open({ focus = true, scroll = 0 } = {}) {
       byId("main").focus({ preventScroll: true });
       window.scrollTo(0, scroll);
     }
+    if (part) byId(`part-${part}`)?.scrollIntoView();
   });
 }
 
@@ -371,8 +392,9 @@ const live = new Live(
     setText(byId("caption"), text);
   },
 );
+new Tour(go);
 history.scrollRestoration = "manual";
 // The first figures are asked for while the view that draws them is still being loaded.
-if (route().name === "overview" && !findOf().find && !needsAsOf(readRange(query()))) askAhead("/api/overview", apiRange(readRange(query()), null));
+if (route().name === "mesh" && !findOf().find && !needsAsOf(readRange(query()))) askAhead("/api/overview", apiRange(readRange(query()), null));
 setInterval(tick, 1_000);
 open({ focus: false });

@@ -40,7 +40,7 @@ export function errorView(error, { retry, ontoken }) {
     title,
     h("p", { text: error.message }),
     h("p", { class: "after", text: advice }),
-    h("p", { class: "ways" }, h("button", { type: "button", class: "tool", text: "Try again", onclick: retry }), h("a", { href: "/", text: "Overview" })),
+    h("p", { class: "ways" }, h("button", { type: "button", class: "tool", text: "Try again", onclick: retry }), h("a", { href: "/", text: "Mesh" })),
   );
 }
 

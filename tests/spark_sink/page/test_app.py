@@ -64,7 +64,8 @@ def test_all_that_the_document_names_is_served_from_here(address: str) -> None:
 def test_what_a_view_needs_is_named_with_the_document_and_is_served(address: str, path: str) -> None:
     links = get(f"{address}{path.format(node='0' * 16, feed='0' * 64, seq=3)}")[1]["link"]
     names = re.findall(r"<([^>]+)>", links)
-    view = path.split("/")[1] or "overview"
+    word = path.split("/")[1]
+    view = app.MOVED.get(word) or app.TABS.get(word, word)
     assert names[0] == f"/static/views/{view}.js"
     draws_lines = "LineChart" in (STATIC / "views" / f"{view}.js").read_text()
     assert len(names) == (3 if draws_lines else 1)

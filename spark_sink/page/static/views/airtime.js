@@ -6,12 +6,17 @@ import { many, percent, ppm, span } from "../format.js";
 import { byKind, kindName, USES } from "../kinds.js";
 import { lawWords } from "../lists.js";
 import { Gauge, stack } from "../stack.js";
+import { Sections } from "../sections.js";
 import { nothing } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const PATH = "/api/airtime";
 const LINES_MAX = 6;
 const HOUR_US = 3_600e6;
+const PARTS = [
+  { name: "gossip", title: "Requests and replies", about: "what nodes asked for, and which replies were of use", load: () => import("./gossip.js") },
+  { name: "packets", title: "Single packets", about: "as they are logged, the newest first", load: () => import("./packets.js") },
+];
 const COLOURS = { news: "s1", repair: "s2", redundant: "s3", unheard: "s5", overhead: "s6" };
 
 export const title = () => "Airtime";
@@ -41,6 +46,7 @@ class Airtime {
     this.uses = card({ id: "uses", title: "What the airtime was used for" });
     this.kinds = card({ id: "kinds", title: "By kind of packet" });
     root.append(h("div", { class: "grid" }, this.talkers.element, this.history.element, this.uses.element, this.kinds.element));
+    this.sections = new Sections(root, context, PARTS);
   }
 
   makeTable() {
@@ -56,7 +62,7 @@ class Airtime {
       { key: "uses", label: "good for", className: "bars", text: (row) => JSON.stringify(row.uses), cell: useBar },
     ];
     return new Table({
-      caption: "Airtime by node", columns, key: keyOf, sort: "-airtime", empty: "No node used airtime in this period; faces without airtime are not counted.",
+      caption: "Airtime by node", columns, key: keyOf, sort: "-airtime", empty: "A row appears here for each radio that sends. No radio sent in this period; links without airtime, such as Wi-Fi, are not counted.",
       state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
     });
   }
@@ -66,7 +72,11 @@ class Airtime {
     return this.gauges.get(keyOf(row));
   }
 
-  async update({ kind }) {
+  async update(change) {
+    await Promise.all([this.airtime(change), this.sections.update(change)]);
+  }
+
+  async airtime({ kind }) {
     if (kind === "theme") return;
     const body = await this.context.load(PATH);
     const hidden = body.hidden.nodes ? ` ${many(body.hidden.nodes, "node")} that sent less ${body.hidden.nodes === 1 ? "is" : "are"} left out.` : "";
@@ -131,6 +141,7 @@ class Airtime {
 
   close() {
     this.chart?.close();
+    this.sections.close();
   }
 }
 

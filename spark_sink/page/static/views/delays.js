@@ -20,8 +20,6 @@ const ABOUT = {
 const HEIGHT_PX = 250;
 const SMALL = { width: 180, height: 26 };
 
-export const title = () => "Delays";
-
 export async function show(root, context) {
   const view = new Delays(root, context);
   await view.update({ kind: "query" });
@@ -68,7 +66,7 @@ class Delays {
     ];
     return new Table({
       caption: "Delays compared", columns, key: keyOf, sort: "-p95", empty: "No copy arrived in this period. Choose a longer one above.",
-      state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
+      state: { get: () => context.get("sort-delays"), set: (text) => context.set({ "sort-delays": text }, { replace: true }) },
       rowClass: (row) => (keyOf(row) === context.get("row") ? "chosen" : ""),
     });
   }

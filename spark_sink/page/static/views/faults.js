@@ -23,8 +23,6 @@ const WALL = [
   ["gaps", "gaps in the log", "ranges of records that have not arrived"],
 ];
 
-export const title = () => "Faults";
-
 export async function show(root, context) {
   const view = new Faults(root, context);
   await view.update({ kind: "query" });

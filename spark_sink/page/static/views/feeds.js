@@ -11,8 +11,6 @@ const HOUR_US = 3_600e6;
 const FRAMES = 120;
 const FRAME_MS = 350;
 
-export const title = () => "Feeds and nodes";
-
 export const show = (root, context) => begin(new Feeds(root, context));
 
 class Feeds {
@@ -23,11 +21,11 @@ class Feeds {
     this.heat = new Heat();
     this.ordered = choice("Order", [["name", "By name"], ["behind", "Farthest behind"]], "name", (value) => context.set({ order: value === "name" ? null : value }));
     this.as = choice("Show as", [["map", "Map"], ["table", "Table"]], "map", (value) => context.set({ as: value === "map" ? null : value }));
-    this.card = card({ id: "heat", title: "Entries behind", wide: true, sub: "Feeds down, nodes across: how many entries a node still lacks." });
+    this.card = card({ id: "heat", title: "Who lacks what", wide: true, sub: "Authors’ feeds down, nodes across: how many messages a node still lacks." });
     this.card.tools.append(this.ordered.element, this.as.element, pngButton(() => this.heat.picture(), "entries-behind", () => `Entries behind, ${moment(this.body?.at_us ?? this.body?.as_of_us)}`), csvLink(() => context.csv("/api/heatmap", { at: context.range.at })));
     this.table = this.pairs();
-    this.none = nothing("No feed is known yet.");
-    this.legend = h("div", { class: "legend" }, h("span", { text: "entries behind" }), ...CLASSES.map(([, text], index) => swatch(`b${index}`, text)), swatch("own", "the node’s own feed"));
+    this.none = nothing("Each author’s feed is a row here, and each node a column, once a first message is written.");
+    this.legend = h("div", { class: "legend" }, h("span", { text: "messages missing" }), ...CLASSES.map(([, text], index) => swatch(`b${index}`, text)), swatch("own", "the node’s own feed"));
     this.hidden = h("span", { class: "note" });
     this.legend.append(this.hidden);
     this.card.body.append(this.slider(), this.heat.readout, this.heat.element, this.table.element, this.none);

@@ -13,8 +13,6 @@ const ANSWERS = [
   ["answers_unheard", "unheard", "s5"],
 ];
 
-export const title = () => "Gossip";
-
 const share = (part, whole) => (whole ? part / whole : null);
 
 export async function show(root, context) {
@@ -74,6 +72,6 @@ function makeTable(context) {
   ];
   return new Table({
     caption: "Gossip by node", columns, key: (row) => row.node, sort: "-answers_sent", empty: "No requests or replies in this period. Choose a longer one above.",
-    state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
+    state: { get: () => context.get("sort-gossip"), set: (text) => context.set({ "sort-gossip": text }, { replace: true }) },
   });
 }

@@ -2,12 +2,12 @@
 // only from a server that the page was started with; where they do not come, the grid is there.
 
 import { get } from "../api.js";
-import { card, h, nodeLink, setText, swatch, tool } from "../dom.js";
+import { card, h, setText, swatch, tool } from "../dom.js";
 import { leaflet } from "../charts.js";
 import { age, count, decibels, many, percent, time } from "../format.js";
 import { fade, isStale, RATIOS, ratioClass } from "../mesh.js";
 import { nothing } from "../states.js";
-import { csvLink, Table } from "../table.js";
+import { csvLink } from "../table.js";
 import { dotKeys } from "./topology.js";
 
 const PATH = "/api/topology";
@@ -16,9 +16,8 @@ const ZOOM_MAX = 18;
 const ZOOM_ALONE = 14;
 const TILE_ZOOM_MAX = 17; // most servers have it everywhere; beyond it their pictures are enlarged
 const LABEL_PX = 90; // from one line of the grid to the next, at least
+const NAMED_MAX = 5;
 const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
-
-export const title = () => "Map";
 
 const isPlaced = (node) => Number.isFinite(node.latitude) && Number.isFinite(node.longitude);
 const degrees = (value, step, [plus, minus]) => `${Math.abs(value).toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))}° ${value < 0 ? minus : plus}`;
@@ -35,34 +34,12 @@ class MapView {
     this.box = h("div", { class: "map-box", role: "group", "aria-label": "Map of the nodes; plus and minus zoom, arrow keys move it, Tab goes from node to node" });
     this.none = h("div", { class: "map-none", hidden: true });
     this.fit = tool("Show all", () => this.showAll());
-    this.map = card({ id: "map", title: "Where the nodes are", wide: true, tools: [this.fit] });
+    this.map = card({ id: "map", title: "Where the nodes are", wide: true, tools: [this.fit, csvLink(() => context.csv(PATH, { table: "nodes" }))] });
     this.map.footer.className = "legend";
     this.map.body.append(this.box, this.none);
-    this.placed = card({ id: "placed", title: "Positions", tools: [csvLink(() => context.csv(PATH, { table: "nodes" }))] });
-    this.table = this.makeTable("Positions", "No node has a position.", [
-      { key: "where", label: "position", num: true, value: (node) => node.latitude, text: (node) => `${node.latitude.toFixed(4)}, ${node.longitude.toFixed(4)}` },
-    ]);
-    this.placed.body.append(this.table.element);
-    this.unplaced = card({ id: "unplaced", title: "Without a position", sub: "A node reports its position if its configuration has latitude and longitude." });
-    this.unplacedTable = this.makeTable("Nodes without a position", "Every node has a position.", []);
-    this.unplaced.body.append(this.unplacedTable.element);
-    root.append(h("div", { class: "grid" }, this.map.element, this.placed.element, this.unplaced.element));
+    root.append(h("div", { class: "grid" }, this.map.element));
     this.markers = new Map();
     this.lines = new Map();
-  }
-
-  makeTable(caption, empty, more) {
-    const columns = [
-      { key: "node", label: "node", head: true, value: (node) => node.label, cell: nodeLink },
-      ...more,
-      { key: "hears", label: "hears", num: true, value: (node) => this.hears(node), text: (node) => many(this.hears(node), "node") },
-      { key: "behind", label: "behind", num: true, value: (node) => node.behind, text: (node) => count(node.behind), className: (node) => (node.behind ? "warn" : "") },
-    ];
-    return new Table({ caption, columns, key: (node) => node.node, sort: "node", empty });
-  }
-
-  hears(node) {
-    return this.body.links.filter((link) => link.receiver === node.node).length;
   }
 
   async update({ kind }) {
@@ -70,14 +47,14 @@ class MapView {
     this.body = await this.context.load(PATH);
     const placed = this.body.nodes.filter(isPlaced);
     const rest = this.body.nodes.filter((node) => !isPlaced(node));
-    this.table.set(placed);
-    this.unplacedTable.set(rest);
     const far = placed.length ? this.longest(placed) : "";
-    setText(this.map.sub, `${count(placed.length)} of ${many(this.body.nodes.length, "node")} with a position.${far}`);
+    const without = rest.slice(0, NAMED_MAX).map((node) => node.label).join(", ");
+    const more = rest.length > NAMED_MAX ? ` and ${count(rest.length - NAMED_MAX)} more` : "";
+    setText(this.map.sub, `${count(placed.length)} of ${many(this.body.nodes.length, "node")} with a position${rest.length && placed.length ? `; without: ${without}${more}` : ""}.${far}`);
     this.box.hidden = this.fit.hidden = placed.length === 0;
     this.none.hidden = placed.length > 0;
     if (placed.length === 0) {
-      this.none.replaceChildren(nothing("No node has reported its position. Set “latitude” and “longitude” in a node’s configuration. Links between nodes are on the page Topology in any case."));
+      this.none.replaceChildren(nothing("Nodes that know their place appear here. Set latitude and longitude in a node’s config.toml, and restart it."));
       return;
     }
     this.library ??= await leaflet();

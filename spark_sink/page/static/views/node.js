@@ -5,7 +5,7 @@ import { bytes, count, isAhead, many, offset, percent, recordAge, shortId, span,
 import { incidentWords, lawWords, linkColumns, ListCard, numberColumn, textColumn, timeColumn } from "../lists.js";
 import { kindName, verdictName } from "../kinds.js";
 import { begin } from "../states.js";
-import { airtimeCell } from "./overview.js";
+import { airtimeCell } from "../node_columns.js";
 
 const DIRECTIONS = { rx: "heard", tx: "sent" };
 
@@ -101,7 +101,7 @@ class NodePage {
       ["delay, median and p95", `${span(data.delay_median_us)}, ${span(data.delay_p95_us)}`],
       ["airtime, last hour", airtimeCell(data)],
       ["clock", data.clock_offset_us === null ? "not related to others yet" : `${offset(data.clock_offset_us)} ± ${span(data.clock_error_us)}`],
-      data.latitude === null ? null : ["position", h("a", { href: "/map", text: `${data.latitude.toFixed(4)}, ${data.longitude.toFixed(4)}` })],
+      data.latitude === null ? null : ["position", h("a", { href: "/", text: `${data.latitude.toFixed(4)}, ${data.longitude.toFixed(4)}` })],
       ["program", data.version ?? "unknown"],
       ["own feed", data.feed ? feedLink({ feed: data.feed, label: shortId(data.feed) }) : "unknown"],
       ["id", h("span", { class: "mono", text: data.node })],

@@ -10,8 +10,6 @@ const KEPT = 2_000; // as many as the server has
 const SHOWN = 150;
 const AT_ONCE = 500;
 
-export const title = () => "Packets";
-
 export async function show(root, context) {
   const view = new Packets(root, context);
   await view.update({ kind: "query" });

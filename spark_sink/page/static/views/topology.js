@@ -1,19 +1,14 @@
-// Links: the graph with fading links, its parts, a slider through time, every link as a row, splits and joins.
+// The nodes that hear each other: a graph with fading links, its parts, a slider through time.
 
-import { card, h, nodeLink, setText, swatch, tool } from "../dom.js";
-import { age, count, dayTime, decibels, many, percent, time } from "../format.js";
+import { card, h, setText, swatch, tool } from "../dom.js";
+import { age, count, decibels, many, percent } from "../format.js";
 import { isStale, Mesh, NODES_MAX, parts, RATIOS, ratioClass } from "../mesh.js";
 import { savePicture } from "../picture.js";
 import { nothing } from "../states.js";
-import { csvLink, Table } from "../table.js";
 import { TimeSlider } from "../timeslider.js";
 import { hideTip, showTip } from "../tip.js";
 
 const PATH = "/api/topology";
-const UNEVEN = 0.3; // directions of a pair whose delivery differs by more are pointed out
-const CHANGES_SHOWN = 200;
-
-export const title = () => "Topology";
 
 const signal = (link) => [link.snr_db === null ? null : `SNR ${decibels(link.snr_db)}`, link.rssi_dbm === null ? null : decibels(link.rssi_dbm, "dBm")].filter(Boolean).join(", ");
 
@@ -29,50 +24,15 @@ class Topology {
     this.graph = h("div", { class: "mesh-box" });
     this.about = h("div", { class: "picked", "aria-live": "polite" });
     this.slider = new TimeSlider((at) => context.set({ at }, { replace: true }));
-    this.all = tool("All links", () => context.set({ node: null }));
-    this.card = card({ id: "mesh", title: "Links", wide: true, tools: [tool("PNG", () => savePicture(this.graph.querySelector("svg"), "topology"), "Save the graph as a picture")] });
+    this.card = card({ id: "mesh", title: "Who hears whom", wide: true, tools: [tool("PNG", () => savePicture(this.graph.querySelector("svg"), "topology"), "Save the graph as a picture")] });
     this.card.body.append(this.slider.element, this.graph, this.about);
     this.card.footer.className = "legend";
-    this.links = card({ id: "links", title: "Links", wide: true, tools: [this.all, csvLink(() => context.csv(PATH, this.moment()))] });
-    this.table = this.makeTable();
-    this.links.body.append(this.table.element);
-    this.changes = card({ id: "changes", title: "Splits and joins", wide: true, sub: "When the mesh split and joined again." });
-    this.changeTable = this.makeChanges();
-    this.changes.body.append(this.changeTable.element);
-    root.append(h("div", { class: "grid" }, this.card.element, this.links.element, this.changes.element));
+    root.append(h("div", { class: "grid" }, this.card.element));
     this.mesh = new Mesh(this.graph, {
       describe: (one) => this.describe(one),
       picked: (node) => context.set({ node: node === context.get("node") ? null : node }),
       tip: { show: showTip, hide: hideTip },
     });
-  }
-
-  makeTable() {
-    const { context } = this;
-    const columns = [
-      { key: "receiver", label: "hears", head: true, value: (link) => this.name(link.receiver), cell: (link) => nodeLink(this.node(link.receiver)) },
-      { key: "sender", label: "from", value: (link) => this.name(link.sender), cell: (link) => nodeLink(this.node(link.sender)) },
-      { key: "ratio", label: "delivered", num: true, title: "share of the packets sent in reach that were heard", value: (link) => link.ratio, text: (link) => percent(link.ratio), tip: (link) => `${count(link.heard)} of ${count(link.sent)} packets` },
-      { key: "back", label: "other way", num: true, title: "the same from receiver to sender; marked if it differs by 30 points or more", value: (link) => this.back(link)?.ratio ?? null, text: (link) => percent(this.back(link)?.ratio), className: (link) => (this.uneven(link) ? "warn" : "") },
-      { key: "heard", label: "packets", num: true, value: (link) => link.heard, text: (link) => count(link.heard) },
-      { key: "snr", label: "SNR", num: true, value: (link) => link.snr_db, text: (link) => decibels(link.snr_db) },
-      { key: "rssi", label: "RSSI", num: true, value: (link) => link.rssi_dbm, text: (link) => decibels(link.rssi_dbm, "dBm") },
-      { key: "last", label: "last heard", num: true, value: (link) => link.last_us, text: (link) => age(this.atUs - link.last_us), tip: (link) => dayTime(link.last_us) },
-    ];
-    return new Table({
-      caption: "Links", columns, key: (link) => `${link.sender}>${link.receiver}`, sort: "receiver", empty: "No packet of one node was heard by another in this period.",
-      state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
-    });
-  }
-
-  makeChanges() {
-    const words = { split: "split", join: "joined", isolated: "isolated", back: "back" };
-    const columns = [
-      { key: "t", label: "when", head: true, value: (one) => one.t_us, text: (one) => dayTime(one.t_us), cell: (one) => time(one.t_us) },
-      { key: "kind", label: "what", value: (one) => words[one.kind] ?? one.kind, className: (one) => (one.kind === "split" || one.kind === "isolated" ? "warn" : "") },
-      { key: "who", label: "who", className: "wrap", text: (one) => this.who(one) },
-    ];
-    return new Table({ caption: "Splits and joins", columns, key: (one) => `${one.t_us} ${one.kind} ${one.subject}`, sort: "-t", empty: "The mesh did not split or join in this period." });
   }
 
   /** Time parameters of what is asked for: up to the cursor, or the whole range. */
@@ -89,15 +49,6 @@ class Topology {
     return this.node(id).label;
   }
 
-  back(link) {
-    return this.pairs.get(`${link.receiver}>${link.sender}`);
-  }
-
-  uneven(link) {
-    const back = this.back(link);
-    return Boolean(back) && link.ratio !== null && back.ratio !== null && Math.abs(link.ratio - back.ratio) >= UNEVEN;
-  }
-
   describe(one) {
     if (one.node) {
       const heard = this.body.links.filter((link) => link.receiver === one.node).length;
@@ -109,25 +60,16 @@ class Topology {
     return `${this.name(one.receiver)} hears ${this.name(one.sender)}: ${count(one.heard)} of ${many(one.sent, "packet")}${share}${strength ? `, ${strength}` : ""}, last ${age(this.atUs - one.last_us)}`;
   }
 
-  /** The parts of a split or a join, or the node of the change. */
-  who({ detail, label }) {
-    const names = (some) => some.map((id) => this.name(id)).join(", ");
-    if (detail?.parts) return detail.parts.map(names).join(" | ");
-    return detail?.nodes ? names(detail.nodes) : label;
-  }
-
   async update({ kind }) {
     if (kind === "theme") return;
     const body = await this.context.load(PATH, this.moment());
     const { at, node } = { at: this.context.range.at, node: this.context.get("node") };
     this.byId = new Map(body.nodes.map((one) => [one.node, one]));
-    this.pairs = new Map(body.links.map((link) => [`${link.sender}>${link.receiver}`, link]));
     this.body = body;
     this.atUs = at ?? body.to_us;
     this.slider.update(this.context.range, this.latest(body), body.links.reduce((first, link) => Math.min(first, link.first_us), Infinity));
     this.say(body);
     this.draw(body, this.byId.has(node) ? node : null);
-    this.changeTable.set(body.changes.slice(0, CHANGES_SHOWN));
   }
 
   /** The newest record's time, also while an earlier moment is looked at. */
@@ -149,14 +91,11 @@ class Topology {
     this.graph.classList.toggle("none", body.nodes.length === 0);
     const nodes = mostLinked(body);
     this.mesh.update({ nodes, links: body.links, atUs: this.atUs, chosen });
-    this.all.hidden = chosen === null;
-    setText(this.links.sub, chosen === null ? "Which nodes each node hears, and how well." : `Links of ${this.name(chosen)}.`);
-    this.table.set(chosen === null ? body.links : body.links.filter((link) => link.sender === chosen || link.receiver === chosen));
     this.about.replaceChildren(...(chosen === null
       ? [h("span", { class: "soft", text: body.nodes.length ? "Point at a node or a link, or choose a node with Tab, arrow keys and Enter." : "" })]
       : [h("span", { text: `${this.describe(this.node(chosen))}. ` }), h("a", { href: `/node/${chosen}`, text: `Everything about ${this.name(chosen)}` })]));
     this.legend(body.links);
-    if (body.nodes.length === 0) this.about.replaceChildren(nothing("No node in this period. Choose a longer one above."));
+    if (body.nodes.length === 0) this.about.replaceChildren(nothing("Nodes appear here once their logs are read, with an arrow to each node that hears them."));
   }
 
   legend(links) {
