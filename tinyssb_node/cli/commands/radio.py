@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_bridge.boards import BoardError, BoardProfile, board_names, load_board
 from firmware_bridge.libraries import install_command
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import CommandParsers, add_json
+from tinyssb_node.screens.options import CommandParsers, add_json, positive
 from tinyssb_node.screens.render import print_json, table
 
 if TYPE_CHECKING:
     from firmware_bridge.drivers.hardware import Hardware
     from firmware_bridge.drivers.probe import Finding
+    from tinyssb_node.store.port import Store
 
     Looked = tuple[Iterable[Finding], Sequence[str]]
     """Findings, and notes."""
@@ -36,12 +40,22 @@ def add(commands: CommandParsers) -> None:
         "probe", help="test a board, or identify the device at a serial port; sends nothing by radio"
     )
     probing.set_defaults(run=probe)
-    looked_at = probing.add_mutually_exclusive_group(required=True)
-    looked_at.add_argument("--board", metavar="BOARD", help="a name that `boards` lists, or a profile's path")
-    looked_at.add_argument("--port", metavar="DEVICE", help="a serial port, or usb: and a USB serial number")
-    probing.add_argument("--speed", type=int, metavar="N", help="bits a second at the port (115200)")
-    probing.add_argument("--emulated", action="store_true", help="look at an emulation of the board instead")
+    _add_radio(probing)
     add_json(probing)
+    reporting = actions.add_parser(
+        "report", help="examine a radio, and print a report for the project; sends nothing by radio"
+    )
+    reporting.set_defaults(run=report)
+    _add_radio(reporting)
+    pairing = actions.add_parser(
+        "pair-test", help="let two radios on one desk send to each other, and compare their times with theory"
+    )
+    pairing.set_defaults(run=pair_test)
+    pairing.add_argument("radios", metavar="FACE", nargs=2, help="a radio, as in config.toml")
+    pairing.add_argument(
+        "--packets", type=positive, default=20, metavar="N", help="packets each way (default: 20)"
+    )
+    add_json(pairing)
     firmware_files = actions.add_parser(
         "firmware", help="write the files that make a microcontroller a radio on a USB cable"
     )
@@ -50,6 +64,15 @@ def add(commands: CommandParsers) -> None:
         "controller", metavar="BOARD", help="the microcontroller's name; a wrong one lists those there are"
     )
     firmware_files.add_argument("folder", metavar="FOLDER", type=Path, help="where to put them")
+
+
+def _add_radio(parser: argparse.ArgumentParser) -> None:
+    """Let the user name a board, or a port."""
+    looked_at = parser.add_mutually_exclusive_group(required=True)
+    looked_at.add_argument("--board", metavar="BOARD", help="a name that `boards` lists, or a profile's path")
+    looked_at.add_argument("--port", metavar="DEVICE", help="a serial port, or usb: and a USB serial number")
+    parser.add_argument("--speed", type=int, metavar="N", help="bits a second at the port (115200)")
+    parser.add_argument("--emulated", action="store_true", help="look at an emulation of the board instead")
 
 
 def boards(arguments: argparse.Namespace) -> int:
@@ -88,6 +111,96 @@ def probe(arguments: argparse.Namespace) -> int:
         for note in notes:
             print(f"note {note}")
     return ExitCode.OK if well else ExitCode.ATTENTION
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Print a report of a radio, for people who send it to the project."""
+    from tinyssb_node.cli.radio_report import report_lines, timed
+
+    findings, _ = _look_at_port(arguments) if arguments.port else _look_at_board(arguments)
+    found = list(timed(findings))
+    if arguments.port:
+        radio, private = "a device at a serial port", [arguments.port, str(Path(arguments.port).resolve())]
+    else:
+        # A profile of one's own may be in a folder with one's name.
+        radio, private = Path(arguments.board).name, [str(Path(arguments.board).parent)]
+    emulated = " (EMULATED: not a report of hardware)" if arguments.emulated else ""
+    print("\n".join(report_lines(f"{radio}{emulated}", [word for word in private if len(word) > 1], found)))
+    print(
+        "Complete the last line, and send all of it to the project as an issue. It has no name, key, address or "
+        "position.",
+        file=sys.stderr,
+    )
+    return ExitCode.OK if all(one.finding.ok for one in found) else ExitCode.ATTENTION
+
+
+def pair_test(arguments: argparse.Namespace) -> int:
+    """Let two radios send to each other."""
+    import asyncio
+
+    from tinyssb_node.cli.pair_test import AirAccount, run_pair_test
+    from tinyssb_node.cli.pair_words import pair_words
+    from tinyssb_node.daemon.clock import SystemClock, find_boot
+    from tinyssb_node.faces.spec import open_endpoint
+
+    emulated = [_is_emulated(spec) for spec in arguments.radios]
+    clock = SystemClock()
+    with _account_store(arguments, emulated=any(emulated)) as store:
+        account = AirAccount(store, find_boot(clock), clock)
+        endpoints = (open_endpoint(arguments.radios[0]), open_endpoint(arguments.radios[1]))
+        try:
+            directions = asyncio.run(run_pair_test(endpoints, arguments.packets, account, clock))
+        except OSError as error:
+            raise ProblemError(
+                f"A radio failed during the test: {error}.",
+                "Examine it: tinyssb radio probe.",
+                exit_code=ExitCode.UNAVAILABLE,
+            ) from error
+        store.commit(clock.wall_us())
+    if arguments.json:
+        print_json(direction.fields() for direction in directions)
+    else:
+        print("\n".join(pair_words(directions, arguments.packets)))
+    whole = all(len(direction.packets) == arguments.packets for direction in directions)
+    well = whole and not any(direction.lost or direction.is_early for direction in directions)
+    return ExitCode.OK if well else ExitCode.ATTENTION
+
+
+def _is_emulated(spec: str) -> bool:
+    """Return whether the face *spec* is an emulated radio. Raises FaceSpecError, and ProblemError if it is no radio."""
+    from tinyssb_node.faces.lora_spec import LoraSpec
+    from tinyssb_node.faces.serial_spec import KissSpec, MeshcoreSpec, MeshtasticSpec, RnodeSpec
+    from tinyssb_node.faces.spec import parse_spec
+
+    parsed = parse_spec(spec)
+    if not isinstance(parsed, LoraSpec | KissSpec | RnodeSpec | MeshtasticSpec | MeshcoreSpec):
+        raise ProblemError(
+            f"{spec} is not a LoRa radio.",
+            "Name two radios as in config.toml: lora:BOARD, kiss:DEVICE, rnode:DEVICE, meshtastic:DEVICE, "
+            "meshcore:DEVICE.",
+            exit_code=ExitCode.USAGE,
+        )
+    return isinstance(parsed, LoraSpec) and parsed.emulated
+
+
+@contextmanager
+def _account_store(arguments: argparse.Namespace, *, emulated: bool) -> Iterator[Store]:
+    """Yield the store with the node's account of airtime; an empty one if there is no node here, or nothing is sent on
+    air. Raises StoreLockedError while the daemon runs."""
+    from tinyssb_node.store.home import Home
+    from tinyssb_node.store.memory import MemoryStore
+
+    home = Home.find(arguments.home, os.environ)
+    if emulated or not home.identity.exists():
+        yield MemoryStore()
+        return
+    from tinyssb_node.store.sqlite import SqliteStore
+
+    store = SqliteStore.open(home.store)
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 def _look_at_port(arguments: argparse.Namespace) -> Looked:
