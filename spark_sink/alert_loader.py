@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from spark_sink.arrays import Ints
 from spark_sink.derive.alert_inputs import SCHEMAS
+from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.alert_series import ints
 from spark_sink.derive.alert_windows import BEGIN_US, END_US, LOOK_BACK_HOURS, STUCK_HOURS
 from spark_sink.derive.facts import HOUR_US
@@ -34,6 +35,16 @@ _WINDOW_MAX_US: Final = 24 * HOUR_US  # longer windows of a law are looked back 
 _RANGES_AT_A_TIME: Final = 5_000
 
 
+_OUTAGES: Final = """
+    SELECT node_no, boot, face, t_us, mono_us, up_us, up_mono_us FROM (
+        SELECT node_no, boot, face, kind, t_us, mono_us, lead(t_us) OVER faces AS up_us,
+            lead(mono_us) OVER faces AS up_mono_us
+        FROM incidents WHERE kind IN ('face_up', 'face_down')
+        WINDOW faces AS (PARTITION BY node_no, boot, face ORDER BY "offset")
+    ) AS turns
+    WHERE kind = 'face_down' AND (up_mono_us IS NULL OR up_mono_us - mono_us >= ?)
+"""
+"""Those that are long enough to be reported, which are few."""
 _HELD: Final = """
     SELECT s.node_no, s.feed_no, coalesce((
         SELECT h.seq FROM steps h WHERE h.node_no = s.node_no AND h.feed_no = s.feed_no AND h.hour_us < ?
@@ -49,6 +60,8 @@ def whole_tables(reader: Reader, lock: threading.Lock) -> dict[str, pa.Table]:
         with lock:
             sql = f"SELECT {', '.join(SCHEMAS[name].names)} FROM {name}{condition}"  # noqa: S608 - names of ours
             found[name] = reader.table(sql, SCHEMAS[name])
+    with lock:
+        found["outages"] = reader.table(_OUTAGES, SCHEMAS["outages"], (RULES["down"].hold_us,))
     return found
 
 

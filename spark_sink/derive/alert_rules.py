@@ -83,6 +83,11 @@ RULES: Final = {
             "faces try again after minutes; 6 an hour is more than a cable pulled and plugged",
         ),
         Rule(
+            "down", "warning", 0, 0, 30_000_000, "min",
+            "{who} has been down for {value}.",
+            "a cable that is loose for half a minute stays so; what comes back sooner is counted by `flapping`",
+        ),
+        Rule(
             "fork", "alarm", 1, 0, 0, "nodes",
             "{who} has two entries with one sequence number: its key was used twice. {value} saw it.",
             "proof, and for ever",

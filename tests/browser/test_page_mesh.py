@@ -199,6 +199,30 @@ def test_nodes_with_a_position_are_on_the_map_and_the_others_are_named(visit: Vi
     expect(page).to_have_url(re.compile("/node/"))
 
 
+def test_the_map_has_room_for_nodes_that_come_later_until_it_is_moved(visit: Visit, story: str) -> None:
+    known = ask(story, "/api/topology")
+    placed = [node for node in known["nodes"] if node["latitude"] is not None]
+    few = {**known, "nodes": placed[:2], "links": []}
+    page = visit.page
+    page.route("**/api/topology*", lambda route: route.fulfill(json=few))
+    visit.go("/")
+    expect(page.locator(".pin")).to_have_count(2)
+    page.unroute("**/api/topology*")
+    page.get_by_label("Time range").select_option("7d")
+    expect(page.locator(".pin")).to_have_count(len(placed))
+    inside = """() => {
+      const map = document.querySelector('.map-box').getBoundingClientRect();
+      const boxes = [...document.querySelectorAll('.pin-box')].map((pin) => pin.getBoundingClientRect());
+      return boxes.filter((box) => box.top >= map.top && box.bottom <= map.bottom && box.left >= map.left).length;
+    }"""
+    assert page.evaluate(inside) == len(placed)
+    page.locator(".map-box").get_by_role("button", name="Zoom in").click()
+    zoomed = page.locator(".leaflet-control-scale").text_content()
+    page.get_by_label("Time range").select_option("24h")
+    visit.settle()
+    assert page.locator(".leaflet-control-scale").text_content() == zoomed
+
+
 def test_the_map_has_pictures_if_a_server_of_them_is_named_and_a_grid_where_they_fail(
     browser: Browser, story_database: Path
 ) -> None:

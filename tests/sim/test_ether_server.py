@@ -21,10 +21,12 @@ from tinyssb_node.faces.ether_protocol import (
     EtherGetStatus,
     EtherHeal,
     EtherHello,
+    EtherPlug,
     EtherSend,
     EtherSetLink,
     EtherSetLoss,
     EtherStatus,
+    EtherUnplug,
     serialize_message,
     welcome,
 )
@@ -104,6 +106,24 @@ async def test_send_returns_when_the_airtime_is_over() -> None:
         begun_s = clock()
         await ana.face().send([PACKET])
         assert clock() - begun_s >= 0.0205
+
+
+async def test_a_radio_that_comes_loose_is_down_until_it_is_plugged_in() -> None:
+    async with (
+        an_ether() as port,
+        running(node(port, "ana")) as ana,
+        running(node(port, "bob")) as bob,
+    ):
+        await up(ana, bob)
+        await ether_command("127.0.0.1", port, EtherUnplug(name="bob"))
+        await bob.until(lambda: len(bob.downs) == 1)
+        state = await status(port)
+        assert [(one.name, one.connected) for one in state.nodes] == [("ana", True), ("bob", False)]
+        await ether_command("127.0.0.1", port, EtherPlug(name="bob"))
+        await bob.until(lambda: len(bob.ups) == 2)
+        assert len(ana.ups) == 1
+        with pytest.raises(LocalError, match="no node named 'eve'"):
+            await ether_command("127.0.0.1", port, EtherUnplug(name="eve"))
 
 
 async def test_cut_and_heal() -> None:

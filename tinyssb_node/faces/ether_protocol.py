@@ -51,6 +51,20 @@ class EtherCut(msgspec.Struct, frozen=True, tag_field="t", tag="cut", kw_only=Tr
     """The other."""
 
 
+class EtherUnplug(msgspec.Struct, frozen=True, tag_field="t", tag="unplug", kw_only=True):
+    """Command: a node's radio comes loose. Its connection ends, and the name is refused until it is plugged in."""
+
+    name: Name
+    """The node."""
+
+
+class EtherPlug(msgspec.Struct, frozen=True, tag_field="t", tag="plug", kw_only=True):
+    """Command: undo `EtherUnplug`."""
+
+    name: Name
+    """The node."""
+
+
 class EtherHeal(msgspec.Struct, frozen=True, tag_field="t", tag="heal", kw_only=True):
     """Command: undo all cuts."""
 
@@ -79,7 +93,7 @@ class EtherGetStatus(msgspec.Struct, frozen=True, tag_field="t", tag="status", k
     """Command: only return the status."""
 
 
-Command = EtherCut | EtherHeal | EtherSetLink | EtherSetLoss | EtherGetStatus
+Command = EtherCut | EtherHeal | EtherUnplug | EtherPlug | EtherSetLink | EtherSetLoss | EtherGetStatus
 """A client's command to an ether. Each is answered by a Status, or by Refused."""
 
 

@@ -17,12 +17,14 @@ from tinyssb_node.faces.ether_protocol import (
     EtherHeal,
     EtherHello,
     EtherNodeStatus,
+    EtherPlug,
     EtherRefused,
     EtherSend,
     EtherSent,
     EtherSetLink,
     EtherSetLoss,
     EtherStatus,
+    EtherUnplug,
     EtherWelcome,
     parse_from_client,
     parse_from_ether,
@@ -101,6 +103,7 @@ class Ether:
         for (left, right), link in config.links.items():
             self._medium.set_link(left, right, link)
         self._nodes: dict[str, _Node] = {}
+        self._unplugged: set[str] = set()
         self._connections: set[asyncio.Task[None]] = set()
         self._clock = asyncio.get_running_loop().time
         self._begun_s = self._clock()
@@ -167,6 +170,10 @@ class Ether:
                     self._medium.cut(left, right)
                 case EtherHeal():
                     self._medium.heal()
+                case EtherUnplug(name=name):
+                    self._unplug(name)
+                case EtherPlug(name=name):
+                    self._unplugged.discard(name)
                 case EtherSetLink(left=one, right=other, rssi_dbm=rssi_dbm, loss=loss):
                     self._medium.set_link(one, other, LinkQuality(rssi_dbm, loss))
                 case EtherSetLoss(loss=loss):
@@ -176,6 +183,15 @@ class Ether:
         except ValueError as error:
             return EtherRefused(reason=str(error))
         return self._status()
+
+    def _unplug(self, name: str) -> None:
+        """End the connection of a node. Raises ValueError for a name that is not here."""
+        node = self._nodes.get(name)
+        if node is None:
+            raise ValueError(f"no node named '{name}' was ever here")
+        self._unplugged.add(name)
+        if node.writer is not None:
+            node.writer.transport.abort()
 
     def _status(self) -> EtherStatus:
         return EtherStatus(
@@ -207,6 +223,8 @@ class Ether:
         node = self._nodes.get(name)
         if node is not None and node.writer is not None:
             return EtherRefused(reason=f"a node named '{name}' is here already; choose another name")
+        if name in self._unplugged:
+            return EtherRefused(reason=f"the radio of '{name}' is unplugged")
         try:
             self._medium.add_node(name, self._config.positions_m.get(name))
         except ValueError as error:

@@ -185,6 +185,35 @@ def test_three_unclean_ends_in_six_hours() -> None:
     assert found(inputs(10, incidents=rows[:4])) == [("restarts", "node 1", 9, None, 3, 3)]
 
 
+def test_a_face_is_down_until_it_is_up_again_or_the_boot_is_over() -> None:
+    def down(node: int, boot: int, hour: float, up_hour: float | None) -> tuple[Any, ...]:
+        up = (None, None) if up_hour is None else (at(up_hour), round(up_hour * HOUR_US))
+        return (node, boot, "lora", at(hour), round(hour * HOUR_US), *up)
+
+    def boot(node: int, number: int, last: float, stopped: float | None) -> tuple[Any, ...]:
+        return (
+            node,
+            number,
+            None,
+            None if stopped is None else at(stopped),
+            at(0),
+            0,
+            at(last),
+            round(last * HOUR_US),
+        )
+
+    boots = [boot(1, 1, 9, None), boot(2, 1, 5, None), boot(2, 2, 9, None), boot(3, 1, 8, 8)]
+    rows = [
+        down(1, 1, 2, 2.5), down(1, 1, 3, 3.001), down(1, 1, 8, None), down(2, 1, 4, None), down(3, 1, 7, None),
+    ]  # fmt: skip
+    assert found(inputs(9, boots=boots, outages=rows), "down") == [
+        ("down", "face 1 lora", 2, 2.5, 30, 30),
+        ("down", "face 1 lora", 8, None, 60, 60),
+        ("down", "face 2 lora", 4, 5, 60, 60),
+        ("down", "face 3 lora", 7, 8, 60, 60),
+    ]
+
+
 def test_faces_that_flap() -> None:
     def hours(face: str, *downs: int) -> list[tuple[Any, ...]]:
         return [(1, at(hour), "face_down", face, count, 0) for hour, count in enumerate(downs) if count]

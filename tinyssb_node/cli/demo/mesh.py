@@ -26,7 +26,7 @@ from tinyssb_node.store.home import Home
 
 NAMES: Final = tuple(PLACES)
 """The nodes."""
-_START_S: Final = 20.0
+_START_S: Final = 60.0
 """How long a process may take to answer."""
 _STOP_S: Final = 10.0
 """How long a process may take to end before it is killed."""

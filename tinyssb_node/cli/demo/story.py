@@ -11,7 +11,7 @@ from typing import Final
 
 from tinyssb_node.cli.demo.mesh import NAMES, DemoMesh
 from tinyssb_node.cli.demo.summary import DemoSummary, PageHeadline, read_headline, summarize
-from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
+from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal, EtherPlug, EtherUnplug
 
 Report = Callable[[str], None]
 """Prints one line."""
@@ -26,14 +26,20 @@ _MEND_S: Final = 15.0
 """Time kept for nodes to catch up at the end of an act."""
 _ACT_S: Final = 20.0
 """An act that would have less time than this is not begun."""
+_ALERT_S: Final = 90.0
+"""An act with an alert is not begun with less time: it takes half a minute to open, and as long to be over."""
 _AGREE_S: Final = 90.0
 """How long nodes and page may take to agree on a channel where a full packet takes 0.2 s, the sink's start included."""
 _POLL_S: Final = 0.25
+_DOWN: Final = "down"
+"""The rule of alerts that a face is down (docs/reference/analytics.md)."""
 
 _SPLITS: Final = (("ana", "ben"), ("dan", "eve"), ("ana",))
 """The nodes cut off from the rest, act by act."""
 _WITHOUT_POWER: Final = ("eve", "cyd", "ana")
 """The nodes that lose their power, act by act."""
+_LOOSE: Final = ("dan", "ben", "eve")
+"""The nodes whose radio comes loose, act by act."""
 _POSTS: Final = (
     "Reached the hut. Stove works, water is frozen.",
     "The pass is closed above 2,100 m, take the east side.",
@@ -69,23 +75,29 @@ class DemoStory:
         self._posts = itertools.cycle(_POSTS)
 
     def run(self) -> None:
-        """Tell both acts again and again until time is up. The first act is told in any case, shorter if need be."""
+        """Tell all acts again and again until time is up. The first act is told in any case, shorter if need be."""
         self._say("Five nodes in a valley, ana to eve: each writes a message, and all pass them on.")
         for name in NAMES:
             self._mesh.post_text(name, f"{name} is here.")
         self._until_whole()
-        for number, (apart, dark) in enumerate(itertools.cycle(zip(_SPLITS, _WITHOUT_POWER, strict=True))):
+        acts = itertools.cycle(zip(_SPLITS, _WITHOUT_POWER, _LOOSE, strict=True))
+        for number, (apart, dark, loose) in enumerate(acts):
             if number and self._left_s() < _ACT_S:
                 return
             self._split(apart)
             if self._left_s() < _ACT_S:
                 return
             self._power_cut(dark)
+            if self._left_s() < _ALERT_S:
+                return
+            self._loose_radio(loose)
 
     def end(self) -> DemoSummary:
         """Undo whatever goes on, let nodes and tables settle, and summarize."""
         self._say("The demonstration ends: all nodes catch up.")
         self._mesh.ether(EtherHeal())
+        for name in _LOOSE:
+            self._mesh.ether(EtherPlug(name=name))
         for name in NAMES:
             if not self._mesh.runs(name):
                 self._mesh.restart(name)
@@ -124,6 +136,22 @@ class DemoStory:
         self._until_whole(" Nothing was lost.")
         self._show(_PAUSE_S)
 
+    def _loose_radio(self, name: str) -> None:
+        """Unplug a node's radio until the page has an alert for it, and plug it in again."""
+        self._say(
+            f"The cable of {name}'s radio comes loose. The page will raise an alert after half a minute."
+        )
+        self._mesh.ether(EtherUnplug(name=name))
+        for author in (name, next(other for other in NAMES if other != name)):
+            self._mesh.post_text(author, next(self._posts))
+        if sentence := self._until(len(NAMES), alert=True):
+            self._say(f"The page raises an alert for {name}: {sentence}")
+        self._show(_PAUSE_S)
+        self._say(f"Somebody plugs {name}'s radio in again; the node tries every few seconds.")
+        self._mesh.ether(EtherPlug(name=name))
+        self._until_whole(" The alert is over.")
+        self._show(_PAUSE_S)
+
     def _say(self, line: str) -> None:
         self._mesh.show(line)
         self._report(line)
@@ -133,13 +161,14 @@ class DemoStory:
         if sentence := self._until(0):
             self._say(f"After {time.monotonic() - begun_s:.0f} s {sentence}{more}")
 
-    def _until(self, missing: int) -> str:
-        """Wait until as many copies are missing, by the nodes and by the page. Return the page's words for it."""
+    def _until(self, missing: int, *, alert: bool = False) -> str:
+        """Wait until as many copies are missing, by the nodes and by the page, and the page has an *alert* that a radio
+        is down, or none. Return the page's words for it."""
         headline: PageHeadline | None = None
 
         def agreed() -> bool:
             nonlocal headline
-            headline = self._agreed(missing)
+            headline = self._agreed(missing, alert=alert)
             return headline is not None
 
         if self._wait(agreed) and headline is not None:
@@ -147,10 +176,13 @@ class DemoStory:
         self._say(f"Not yet: nodes and page do not agree after {_AGREE_S:.0f} s.")
         return ""
 
-    def _agreed(self, missing: int) -> PageHeadline | None:
-        """Return the page's headline if nodes and page agree that *missing* copies are missing."""
+    def _agreed(self, missing: int, *, alert: bool) -> PageHeadline | None:
+        """Return the page's headline if nodes and page agree that *missing* copies are missing, and whether a radio is
+        down."""
         headline = read_headline(self._mesh.page)
         if headline is None or headline.missing != missing or headline.nodes != len(NAMES):
+            return None
+        if alert != (_DOWN in headline.alerts):
             return None
         return headline if missing or summarize(self._mesh).nodes_agree else None
 

@@ -95,6 +95,8 @@ class PageHeadline:
     """Nodes that the page knows."""
     missing: int
     """Copies missing, over all nodes."""
+    alerts: Mapping[str, str]
+    """Open alerts: the rule, and the words for it."""
 
 
 def read_headline(page: str) -> PageHeadline | None:
@@ -106,7 +108,8 @@ def read_headline(page: str) -> PageHeadline | None:
         return None
     if told["state"] != "ready":
         return None
-    return PageHeadline(told["sentence"], told["totals"]["nodes"], told["totals"]["behind"])
+    alerts = {one["rule"]: one["text"] for one in told["alerts"] if one["until_us"] is None}
+    return PageHeadline(told["sentence"], told["totals"]["nodes"], told["totals"]["behind"], alerts)
 
 
 def summarize(mesh: DemoMesh) -> DemoSummary:

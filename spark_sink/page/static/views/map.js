@@ -83,12 +83,22 @@ class MapView {
       this.bounds = L.latLngBounds(placed.map((node) => [node.latitude, node.longitude]));
       this.showAll();
       this.chart.on("moveend", () => this.grid());
+      this.chart.on("dragstart", () => this.keep());
+      for (const kind of ["wheel", "click", "keydown"]) this.box.addEventListener(kind, () => this.keep(), { passive: true });
     }
-    this.bounds = L.latLngBounds(placed.map((node) => [node.latitude, node.longitude]));
+    const bounds = L.latLngBounds(placed.map((node) => [node.latitude, node.longitude]));
+    const grew = !this.bounds.contains(bounds);
+    this.bounds = bounds;
+    if (grew && !this.kept) this.showAll();
     this.nodes(placed);
     this.links(new Map(placed.map((node) => [node.node, node])));
     if (first) this.grid();
     this.legend();
+  }
+
+  /** Leaves the map where the reader put it, whatever nodes come. */
+  keep() {
+    this.kept = true;
   }
 
   /** Pictures of the ground; the grid goes once they come, and is back when one does not. */
@@ -104,6 +114,7 @@ class MapView {
   }
 
   showAll() {
+    this.kept = false;
     if (this.bounds.getSouthWest().equals(this.bounds.getNorthEast())) this.chart.setView(this.bounds.getCenter(), ZOOM_ALONE);
     else this.chart.fitBounds(this.bounds, { padding: [EDGE_PX, EDGE_PX], animate: false });
   }

@@ -81,7 +81,7 @@ class Topology {
     const pieces = parts(body.nodes);
     const whole = pieces.filter((piece) => piece.members.length > 1);
     const alone = pieces.length - whole.length;
-    const words = pieces.length === 0 ? "" : whole.length > 1 ? `The mesh is in ${whole.length} parts` : "The mesh is in one piece";
+    const words = pieces.length === 0 ? "" : whole.length > 1 ? `The mesh is in ${whole.length} parts` : "In the last half hour the mesh was in one piece";
     const apart = alone && pieces.length > 1 ? `, ${many(alone, "node")} on ${alone === 1 ? "its" : "their"} own` : "";
     const hidden = body.nodes.length > NODES_MAX ? ` The ${NODES_MAX} nodes with the most links are drawn.` : "";
     setText(this.card.sub, `${words}${apart}${words ? ". " : ""}${many(body.nodes.length, "node")}, ${many(body.links.length, "link")}.${hidden}`);
@@ -116,7 +116,7 @@ class Topology {
 /** What the dots of nodes mean, of those that are there. */
 export const dotKeys = (nodes) => [
   [nodes.some((node) => !node.behind && node.running), "dot-whole", "has everything"],
-  [nodes.some((node) => node.behind), "dot-behind", "behind"],
+  [nodes.some((node) => node.behind), "dot-behind", "lacks messages"],
   [nodes.some((node) => !node.running), "dot-stopped", "stopped"],
 ].filter(([some]) => some).map(([, name, words]) => swatch(`round ${name}`, words));
 
