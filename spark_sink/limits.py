@@ -16,7 +16,8 @@ RECORD_SIZE_MIN: Final = 64
 BLOCK_SIZE: Final = 4 * 2**20
 """Bytes parsed at a time: 20,000 records, enough to make the fixed cost of a block vanish."""
 SLOW_LINES: Final = 64
-"""A block with a bad line is halved until it has no more lines than this, then read line by line."""
+"""Blocks of so few lines are read line by line, as that costs no more than to start DuckDB; a block with a bad line is
+halved until it has no more."""
 BAD_LINES_LISTED: Final = 20
 """Bad lines of one file that are listed: enough to see what is wrong with it. Further ones are only counted:
 each costs five times as much as a record, and a megabyte can hold a million of them."""

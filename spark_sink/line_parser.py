@@ -1,7 +1,7 @@
 """Parser of event log lines: records to Arrow columns, bad lines to rows with their position and reason.
 
-Whole blocks go through Arrow's JSON reader, which is fast, and then through checks of whole columns. A block that
-fails either is halved until its bad lines are found; the rest is read line by line, with the same rules.
+Whole blocks go through a fast reader of lines as nodes write them, and then through checks of whole columns. A block
+that fails either is halved until its bad lines are found; few lines are read one by one, with the same rules.
 """
 
 import io
@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json
 
 from spark_sink import limits
 from spark_sink.arrays import Ints, fitted
 from spark_sink.bad_lines import more
+from spark_sink.plain_lines import read_lines
 from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
 
 _INTS: Final = pa.list_(pa.field("element", pa.int64()))
@@ -34,11 +34,7 @@ _ARROW_TYPES: Final = {
 }
 _NUMERIC: Final = frozenset({FieldType.INT, FieldType.FLOAT})
 _LINE_FEED: Final = 10
-_OPEN: Final = ord("{")
-_CLOSE: Final = ord("}")
 _DIGITS: Final = "0123456789abcdef"
-_CONSTANT: Final = re.compile(rb"[:,\[\s-](?:NaN|Inf)")
-"""Numbers that Arrow's reader takes, and JSON does not have; also texts that look like them."""
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?')
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 
@@ -55,12 +51,10 @@ class Projection:
         self.fields = tuple(field for field in FIELDS if field.name in wanted)
         self.read = frozenset(field.name for field in self.fields)
         self.numbers = tuple(field for field in self.fields if field.type in _NUMERIC)
-        self.hexadecimal = tuple(field for field in self.fields if field.digits is not None)
         self.header = tuple(name for name in HEADER if name in wanted)
         self.required = {kind: tuple(wanted.intersection(fields)) for kind, fields in REQUIRED.items()}
         types = {field.name: _ARROW_TYPES[field.type] for field in FIELDS + BAD_FIELDS}
         self.schema = pa.schema([(name, types[name]) for name in names])
-        self.record_schema = pa.schema([(field.name, types[field.name]) for field in self.fields])
 
 
 @dataclass(slots=True)
@@ -156,16 +150,15 @@ def _parse(block: Block, shape: Projection) -> Iterator[pa.RecordBatch]:
     feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == _LINE_FEED)
     if _are_short(block, feeds):
         return
-    batch = _parse_fast(block, feeds, shape)
-    if batch is not None:
-        yield batch
-    elif len(feeds) > limits.SLOW_LINES:
-        for half in block.cut(int(feeds[len(feeds) // 2]) + 1):
-            yield from _parse(half, shape)
-    else:
+    if len(feeds) <= limits.SLOW_LINES:
         rows = list(_parse_lines(block, shape))
         if rows:
             yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
+    elif (batch := _parse_fast(block, feeds, shape)) is not None:
+        yield batch
+    else:
+        for half in block.cut(int(feeds[len(feeds) // 2 - 1]) + 1):
+            yield from _parse(half, shape)
 
 
 def _are_short(block: Block, feeds: Ints) -> bool:
@@ -181,55 +174,12 @@ def _are_short(block: Block, feeds: Ints) -> bool:
 
 def _parse_fast(block: Block, feeds: Ints, shape: Projection) -> pa.RecordBatch | None:
     """Parse all lines at once; None if any line needs a closer look."""
-    if not _looks_like_objects(block.data, feeds) or not _is_plain(block.data, feeds):
+    if feeds[-1] != len(block.data) - 1 or np.diff(feeds, prepend=-1).max() > limits.LINE_SIZE_MAX:
         return None
-    try:
-        block.data.decode()
-        table = pyarrow.json.read_json(
-            pa.BufferReader(block.data),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
-            parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=shape.record_schema, unexpected_field_behavior="ignore"
-            ),
-        )
-    except (pa.ArrowInvalid, UnicodeDecodeError):
-        return None
-    if table.num_rows != len(feeds) or not _is_true(table, shape):
-        return None
-    if not _belong(table, block, feeds):
+    table = read_lines(block.data, feeds)
+    if table is None or not _is_true(table, shape) or not _belong(table, block, feeds):
         return None
     return next(iter(fitted(table, shape.schema).combine_chunks().to_batches()), None)
-
-
-def _looks_like_objects(block: bytes, feeds: Ints) -> bool:
-    """True if every line is short enough, begins with { and ends with }.
-
-    Then a value cannot continue in the next line. So if there are as many values as lines, each line has one. (Arrow's
-    reader would accept several in one line, and crashes on a line that is null.)
-    """
-    if len(feeds) == 0 or feeds[-1] != len(block) - 1 or feeds[0] == 0:
-        return False
-    data = np.frombuffer(block, np.uint8)
-    starts = np.concatenate(([0], feeds[:-1] + 1))
-    sizes = feeds + 1 - starts
-    return bool(
-        sizes.max() <= limits.LINE_SIZE_MAX
-        and (data[starts] == _OPEN).all()
-        and (data[feeds - 1] == _CLOSE).all()
-    )
-
-
-def _is_plain(block: bytes, feeds: Ints) -> bool:
-    """True if no line can have what Arrow's reader would accept in fields that nobody reads, and the slow way refuses:
-    numbers that are not JSON, and deep nesting."""
-    # One letter is found ten times as fast as a text, and that as a pattern; records have few capital letters.
-    suspicious = (b"N" in block and b"NaN" in block) or (b"I" in block and b"Inf" in block)
-    if suspicious and _CONSTANT.search(block) is not None:
-        return False
-    # { and [ differ in this bit. A line nests no deeper than it has of them.
-    opening = np.flatnonzero(np.frombuffer(block, np.uint8) | 0x20 == _OPEN)
-    lines = np.searchsorted(feeds, opening)
-    return not (lines[limits.NESTING_MAX :] == lines[: -limits.NESTING_MAX]).any()
 
 
 def _is_true(table: pa.Table, shape: Projection) -> bool:
@@ -237,9 +187,7 @@ def _is_true(table: pa.Table, shape: Projection) -> bool:
     if any(table.column(name).null_count for name in shape.header):
         return False
     return bool(
-        pc.max(table.column("v")).as_py() == pc.min(table.column("v")).as_py() == limits.EVENTS_VERSION
-        and all(_in_bounds(table.column(field.name), field) for field in shape.numbers)
-        and all(_has_digits(table.column(field.name), field) for field in shape.hexadecimal)
+        all(_in_bounds(table.column(field.name), field) for field in shape.numbers)
         and all(_has_fields(table, kind, names) for kind, names in shape.required.items())
     )
 
@@ -278,20 +226,8 @@ def _are(column: pa.ChunkedArray, values: Sequence[str], counts: Ints) -> bool:
 def _in_bounds(column: pa.ChunkedArray, field: Field) -> bool:
     if column.null_count == len(column):
         return True
-    if field.type is FieldType.FLOAT and not pc.all(pc.is_finite(column)).as_py():
-        return False
     bounds = pc.min_max(column).as_py()
     return bool(field.low <= bounds["min"] and bounds["max"] <= field.high)
-
-
-def _has_digits(column: pa.ChunkedArray, field: Field) -> bool:
-    if column.null_count == len(column):
-        return True
-    bounds = pc.min_max(pc.binary_length(column)).as_py()
-    if not bounds["min"] == bounds["max"] == field.digits:
-        return False
-    # What is left without the digits at both ends is nothing where there is nothing else.
-    return bool(pc.max(pc.binary_length(pc.ascii_trim(column, characters=_DIGITS))).as_py() == 0)
 
 
 def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:

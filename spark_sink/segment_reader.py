@@ -24,23 +24,26 @@ class _Gatherer:
 
     def __init__(self, shape: Projection) -> None:
         self._shape = shape
-        self._data = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
         self._pieces: list[BlockPart] = []
 
     def add(self, place: ReadPosition, path: str, byte: int, data: bytes) -> Iterator[pa.RecordBatch]:
         """Add lines; yields what has become a full block. A torn line ends its block, so that nothing joins it."""
         if self._pieces and self._pieces[-1].place is place:
             yield from self.flush()
-        self._pieces.append(BlockPart(len(self._data), path, byte, place))
-        self._data += data
-        if len(self._data) >= limits.BLOCK_SIZE // 2 or not data.endswith(b"\n"):
+        self._pieces.append(BlockPart(self._size, path, byte, place))
+        self._data.append(data)
+        self._size += len(data)
+        if self._size >= limits.BLOCK_SIZE // 2 or not data.endswith(b"\n"):
             yield from self.flush()
 
     def flush(self) -> Iterator[pa.RecordBatch]:
         """Yield what is left."""
         if self._data:
-            block = Block(bytes(self._data), tuple(self._pieces))
+            block = Block(b"".join(self._data), tuple(self._pieces))
             self._data.clear()
+            self._size = 0
             self._pieces.clear()
             yield from parse_block(block, self._shape)
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LIBRARIES: Final = [
+    "duckdb>=1.4",
     "numpy>=1.26",
     "prometheus-client>=0.21",
     "pyarrow>=18",

@@ -217,12 +217,23 @@ def test_both_ways_judge_fields_that_nobody_knows_alike(unknown: str, good: bool
     assert ("bad_reason" not in row) == good, row
 
 
-def test_what_a_colleague_writes_does_not_make_reading_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"face": "InfirmaryNaN", "chunks_wanted": [[1, 2, 3]] * 30, "seqs": []},
+        {"name": "Zoë", "snr_db": -0.25, "rssi_dbm": -100, "clean": False},
+        {"unknown": "text", "unknown_too": [[1, 2.5], ["a", None]], "and": None},
+    ],
+)
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_what_a_colleague_writes_does_not_make_reading_slow(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], separators: tuple[str, str]
+) -> None:
     monkeypatch.setattr("spark_sink.line_parser.parse_slow", None)
-    text = b"".join(
-        line(heard(offset, face="InfirmaryNaN", chunks_wanted=[[1, 2, 3]] * 30)) for offset in range(99)
-    )
-    assert len(parse(text)) == 99
+    records = [heard(offset, **more) for offset in range(99)]
+    text = "".join(json.dumps(record, ensure_ascii=False, separators=separators) + "\n" for record in records)
+    known = {field.name for field in schema.FIELDS}
+    assert parse(text.encode()) == [{n: record[n] for n in record if n in known} for record in records]
 
 
 VALUES = st.one_of(
@@ -262,14 +273,57 @@ def lines(draw: st.DrawFn) -> bytes:
     return bytes(text) + b"\n"
 
 
+def both_ways(texts: list[bytes]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of lines that are read at once where they can be, and of the same lines read one by one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "SLOW_LINES", 1)
+        at_once = parse(b"".join(texts))
+    by_hand: list[dict[str, Any]] = []
+    position = place()
+    for text in texts:
+        piece = BlockPart(0, "log.jsonl", 0, position)
+        by_hand += [row for batch in parse_block(Block(text, (piece,)), ALL) for row in batch.to_pylist()]
+    return [_content(row) for row in at_once], [_content(row) for row in by_hand]
+
+
 @settings(max_examples=80, deadline=None)
-@given(st.lists(lines(), min_size=1, max_size=8))
+@given(st.lists(lines(), min_size=2, max_size=8))
 def test_the_fast_way_and_the_slow_way_agree(texts: list[bytes]) -> None:
-    block = b"".join(texts)
-    # A leading space is JSON, but nothing that the fast way takes.
-    spaced = Block(b"".join(b" " + text for text in texts), (BlockPart(0, "log.jsonl", 0, place()),))
-    by_hand = [row for batch in parse_block(spaced, ALL) for row in batch.to_pylist()]
-    assert [_content(row) for row in parse(block)] == [_content(row) for row in by_hand]
+    at_once, by_hand = both_ways(texts)
+    assert at_once == by_hand
+
+
+VALUES_AS_TEXT = [
+    *ODD, "null", "true", "True", "0", "-0", "-0.0", "+1", "1.0", "0.10", ".5", "1e2", "1E2", "1e-05", "7 ", "7\t",
+    "0x10", "1_000", "9007199254740992", "9999999999999999", "12345678901234567", "1234567890123456",
+    "0.1234567890123456789", '"12"', '"1234567890123456"', '"true"', '""', '"a\\"b"', '"a\\\\b"', '"\\u0041"',
+    '"a\x7fb"',
+    '"a\tb"', '"é"', "'a'", "a", "[]", "[ ]", "[1]", "[1,]", "[,1]", "[1,2.0]", '["1"]', "[true]", "[[]]", "[[1],[]]",
+    "[[1],2]", "[[[1]]]", "{}", '{"seq":1}', "[1, 2]", "[1 ,2]", '1,"other":2', '1,"v":1', '1,"kind":"tx"',
+    f'"0","hash":"{"0" * 16}"', "1//", "1/**/", "",
+]  # fmt: skip
+ONE_OF_EACH_FORM = list({(field.type, field.digits): field.name for field in schema.FIELDS}.values())
+
+
+@pytest.mark.parametrize("name", ["v", "seq", "face", "unknown", "fe\\u0065d", *ONE_OF_EACH_FORM])
+def test_the_two_ways_agree_on_each_value_of_each_form(name: str) -> None:
+    others = {key: value for key, value in heard(1).items() if key != name}
+    start = json.dumps(others, separators=(",", ":"))[:-1]
+    for value in VALUES_AS_TEXT:
+        odd = f'{start},"{name}":{value}}}\n'.encode()
+        at_once, by_hand = both_ways([line(heard(0)), odd])
+        assert at_once == by_hand, odd
+
+
+@pytest.mark.parametrize(
+    "bytes_",
+    [b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xef\xbb\xbf", b"\xf4\x90\x80\x80", b"\x00", b"\r", b"\x1f"],
+)
+def test_the_two_ways_agree_on_bytes_that_are_no_text(bytes_: bytes) -> None:
+    for at in range(0, len(line(heard(1))), 13):
+        odd = line(heard(1))
+        at_once, by_hand = both_ways([line(heard(0)), odd[:at] + bytes_ + odd[at:]])
+        assert at_once == by_hand
 
 
 def _content(row: dict[str, Any]) -> dict[str, Any]:
