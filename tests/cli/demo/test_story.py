@@ -13,7 +13,7 @@ from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal, EtherPlug, Et
 
 
 class FakeMesh:
-    """A mesh whose nodes have everything that they can hear of, and a page that is as far as it is told."""
+    """A mesh whose nodes have everything that they can hear of, and a page that sees it only when asked again."""
 
     page = "http://127.0.0.1:1"
 
@@ -28,6 +28,7 @@ class FakeMesh:
         self.published: dict[str, int] = dict.fromkeys(NAMES, 0)
         self.held: dict[str, dict[str, int]] = {name: {} for name in NAMES}
         self.page_knows = True
+        self.on_the_page = 0
 
     def check(self) -> None:
         pass
@@ -81,7 +82,7 @@ class FakeMesh:
         )
 
     def headline(self) -> PageHeadline | None:
-        missing = self.missing()
+        missing, self.on_the_page = self.on_the_page, self.missing()
         alerts = {"down": "dan, lora has been down for 1 min."} if self.loose else {}
         return PageHeadline(f"{missing} copies.", len(NAMES), missing, alerts) if self.page_knows else None
 
