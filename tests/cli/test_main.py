@@ -181,3 +181,23 @@ def test_without_a_daemon_it_says_how_to_start_one(tmp_path: Path, command: list
     ended = tinyssb(tmp_path / "a", *command)
     assert ended.returncode == ExitCode.UNAVAILABLE
     assert "tinyssb run" in ended.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "words", [["x.json", "--format", "json"], ["--format", "json", "x.json"], ["--format=json", "x.json"]]
+)
+def test_a_file_may_stand_behind_options(words: list[str]) -> None:
+    arguments = build_parser().parse_args(["thread", "export", "public", *words])
+    assert (arguments.id, arguments.file, arguments.format) == ("public", "x.json", "json")
+
+
+def test_a_file_may_be_left_out_before_options() -> None:
+    arguments = build_parser().parse_args(["thread", "export", "public", "--format", "json"])
+    assert (arguments.id, arguments.file, arguments.format) == ("public", "-", "json")
+
+
+def test_a_word_too_many_is_refused_wherever_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        build_parser().parse_args(["thread", "export", "public", "a", "--format", "json", "b"])
+    assert end.value.code == ExitCode.USAGE
+    assert "b" in capsys.readouterr().err

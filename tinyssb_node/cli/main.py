@@ -35,6 +35,16 @@ class Parser(argparse.ArgumentParser):
         listed = f": choose from {', '.join(choices)}" if len(choices) <= _CHOICES_LISTED else ""
         raise argparse.ArgumentError(action, f"{value!r} is unknown{listed}.")
 
+    def _match_arguments_partial(
+        self, actions: Sequence[argparse.Action], arg_strings_pattern: str
+    ) -> list[int]:
+        """Return how many words each positional takes. One that may be left out waits for words behind options, as it
+        does since Python 3.12.7: `thread export public --format json FILE`."""
+        counts: list[int] = super()._match_arguments_partial(actions, arg_strings_pattern)
+        while counts and counts[-1] == 0 and "O" in arg_strings_pattern:
+            counts.pop()
+        return counts
+
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to find help, and exit with 64."""
         end = "" if message.endswith((".", "?")) else "."
