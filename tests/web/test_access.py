@@ -51,6 +51,16 @@ def test_nothing_of_the_node_is_told_without_the_token(closed: str, path: str) -
         assert (answer.status, answer.json["code"]) == (401, "token")
 
 
+def test_the_figures_need_the_token_and_a_program_sends_it(closed: str) -> None:
+    for headers in ({}, {"authorization": "Bearer x"}, {"authorization": TOKEN}, {"cookie": "tinyssb_1=x"}):
+        answer = ask(closed, "/metrics", headers=headers)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    assert ask(closed, "/metrics", headers=bearer).status == 200
+    foreign = {**bearer, "origin": "https://evil.example"}
+    assert ask(closed, "/metrics", headers=foreign).status == 401
+
+
 def test_nothing_is_listened_to_without_the_token(closed: str) -> None:
     events = Events(closed)
     assert events.status == 401

@@ -25,6 +25,8 @@ GUEST_PATHS: Final = frozenset(
     }
 )
 """Addresses that a guest's phone may ask: none has anything private, or does anything as the node."""
+METRICS: Final = "/metrics"
+"""Address that Prometheus scrapes. It gives the token in the header `Authorization: Bearer`."""
 OPEN: Final = ("/api/session", "/api/login", GUEST_ENTRANCE)
 """Addresses that need no token: the question whether one is needed, and the login. The page itself has no data of the
 node."""
@@ -56,9 +58,22 @@ def refuse_request(gate: TokenAuthenticator, phones: PhoneRegistry | None, scope
         return refusal(403, "The request came from another site. Nothing was done.")
     if scope["method"] == "POST" and (answer := _refuse_post(headers)) is not None:
         return answer
+    if path == METRICS and (is_foreign(headers) or not _bears_token(gate, headers)):
+        return refusal(
+            401,
+            "These figures need the page's token.",
+            "Send it in the header `Authorization: Bearer`.",
+            code="token",
+            **{"www-authenticate": "Bearer"},
+        )
     if path.startswith("/api/") and path not in OPEN and not gate.knows(headers):
         return _refuse_stranger(phones, path, headers)
     return None
+
+
+def _bears_token(gate: TokenAuthenticator, headers: Headers) -> bool:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return gate.accepts(token.strip()) if scheme.casefold() == "bearer" else gate.knows(headers)
 
 
 def _refuse_stranger(phones: PhoneRegistry | None, path: str, headers: Headers) -> Response | None:

@@ -100,6 +100,12 @@ def make_app(
     async def events(_request: Request) -> Response:
         return await stream_response(service.listen())
 
+    async def metrics(_request: Request) -> Response:
+        # Few scrape a node: its page does without the library's memory until one does.
+        from tinyssb_node.web.metrics import MEDIA_TYPE, exposition
+
+        return Response(exposition(await service.figures()), media_type=MEDIA_TYPE)
+
     return Starlette(
         routes=[
             *(Route(path, static) for path in (*PAGES, "/static/{name}")),
@@ -110,6 +116,7 @@ def make_app(
             *_group_routes(service),
             *_file_routes(service),
             Route("/api/events", events),
+            Route(access.METRICS, metrics),
         ],
         middleware=[
             Middleware(FixedHeaders, fixed=access.HEADERS, cache_control="no-store"),

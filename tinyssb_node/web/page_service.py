@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from tinyssb_node.content.files import File
+from tinyssb_node.control.client import DaemonUnreachableError
 from tinyssb_node.control.rows import ImportedRow, ReceiptRow
 from tinyssb_node.errors import BusyError, LocalError
 from tinyssb_node.ids import FeedId, MessageId
@@ -21,7 +22,7 @@ from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.event_streams import EventStreams, make_event, wait_for
-from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
+from tinyssb_node.web.shapes import NodeFigures, Shape, cost_shape, node_shape
 from tinyssb_node.web.views import OutgoingMessage
 
 Found = TypeVar("Found")
@@ -186,8 +187,19 @@ class PageService:
         return await self._writer.do(self._ask_node)
 
     def _ask_node(self) -> Shape:
+        found = self._ask_figures()
+        return node_shape(found.status, found.faces, found.airtime)
+
+    async def figures(self) -> NodeFigures | None:
+        """Return the node's figures for Prometheus; None if the daemon does not answer. Raises BusyError."""
+        try:
+            return await self._writer.do(self._ask_figures)
+        except DaemonUnreachableError:
+            return None
+
+    def _ask_figures(self) -> NodeFigures:
         with self._opener.daemon() as daemon:
-            return node_shape(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
+            return NodeFigures(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
 
     async def cost(self, message: OutgoingMessage) -> Shape:
         """Return what publishing would cost. Raises LocalError."""

@@ -229,6 +229,15 @@ def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class NodeFigures:
+    """Replies of the daemon about itself."""
+
+    status: StatusRow
+    faces: Sequence[FaceRow]
+    airtime: Sequence[AirtimeRow]
+
+
 def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[AirtimeRow]) -> Shape:
     """Return the node's status."""
     return {
