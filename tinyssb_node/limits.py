@@ -419,6 +419,8 @@ SPEAKER_SIZE: Final = 2
 time, and then both answer."""
 WANT_VECTOR_SIZE: Final = VECTOR_SIZE - 2 * SPEAKER_SIZE
 """Bytes of a WANT's list: the names of its sender and of the node it addresses follow."""
+WANT_FEEDS: Final = 16
+"""Feeds that fit a WANT whatever their numbers: one that names fewer of a larger set requests less than ours would."""
 LACKING_MAX: Final = 15
 """Most rows of a generation that a WANT can say it lacks: half a byte for each feed."""
 CODED_TAG_SIZE: Final = 4
@@ -480,6 +482,8 @@ VAIN_ASKS_MAX: Final = 6
 """Most that are counted."""
 TRIAL_EVERY_MAX: Final = 8
 """Requests of which one at least may go to a name that never gave anything: new neighbours are found out so."""
+DOUBT_PACKETS: Final = 64
+"""Packets' time for one request because of claims that are believed little."""
 REPEAT_PACKETS: Final = 8
 """Packets' time before more of a generation is given than honest loss explains; twice as long for each further one."""
 REPEAT_MAX_US: Final = 900_000_000

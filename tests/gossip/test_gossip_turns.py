@@ -1,12 +1,13 @@
 """Taking turns on the air: who is asked by name answers, who is not is silent, and whose request spares ours."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.nodes import AIR_PACKET_US, FACE, Bench, packets_of, radio_profile, written
+from tests.nodes import AIR_PACKET_US, FACE, Bench, key_of, packets_of, radio_profile, written
 from tests.replication.replicas import offer, replica_of
 from tests.scheduling.chances import Chance
 from tests.words import ANA, NETWORK, holding, want
@@ -21,7 +22,7 @@ from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
-from tinyssb_node.ids import PacketKind
+from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.replication.coded_entries import code
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
@@ -210,9 +211,9 @@ def test_who_does_not_answer_makes_room_for_another() -> None:
 class Station:
     """A queue on the air and the conversation there."""
 
-    def __init__(self, *packets: bytes) -> None:
+    def __init__(self, *packets: bytes, feeds: Sequence[FeedId] = (ANA.feed_id,)) -> None:
         self.store = MemoryStore()
-        self.replica = replica_of(self.store, ANA.feed_id)
+        self.replica = replica_of(self.store, *feeds)
         for packet in packets:
             offer(self.replica, packet)
         self.queue = TransmitQueue(FACE, AIR, "bench", Chance(0.5), 0)
@@ -269,6 +270,13 @@ def test_who_knows_whom_to_ask_asks_unless_a_neighbour_is_asked_for_as_much(
     assert not station.is_spared(PacketKind.WANT)
     station.hear(b"cd", seq, asks)
     assert station.is_spared(PacketKind.WANT) is spared
+
+
+def test_a_request_for_some_feeds_does_not_spare_ours_for_all() -> None:
+    station = Station(*entries(1, 3), feeds=(ANA.feed_id, key_of("ben").feed_id))
+    station.queue.advertise(PacketKind.WANT, 0)
+    station.hear(b"cd", 1)
+    assert not station.is_spared(PacketKind.WANT)
 
 
 @pytest.mark.parametrize(

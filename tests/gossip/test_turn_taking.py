@@ -203,6 +203,19 @@ def test_who_was_silent_for_long_is_not_asked(station: Station) -> None:
     assert station.asks() == b""
 
 
+def test_who_is_believed_little_is_heeded_now_and_then(station: Station) -> None:
+    assert station.turns.heeds(b"ab", station.now_us)
+    for number in range(limits.VAIN_ASKS):
+        station.hear(b"a%d" % number, HELD + 9, HELD + 9)
+    while station.turns.believes(b"ab"):
+        station.asks()
+    heeded = 0
+    for _ in range(10 * limits.DOUBT_PACKETS):
+        heeded += station.turns.heeds(b"ab", station.now_us)
+        station.now_us += AIR_PACKET_US
+    assert heeded == 10
+
+
 # --- how patiently it asks
 
 

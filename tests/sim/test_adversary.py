@@ -53,12 +53,14 @@ WORST = {
     121: "DIFFs of feeds of its own",
     136: "ASKs for ids that nobody has",
     162: "random DIFFs, one a second",
+    177: "named WANTs under neighbours' names, with flipped bits",
     184: "random DIFFs, without listening first",
     264: "true WANTs, which stand for adverts of the set",
     349: "copies of what it heard",
     351: "copies of what it heard",
     422: "copies of what it heard",
     436: "a row of a generation 19 ms after each request, which hits the reply",
+    873: "WANTs for one feed under neighbours' names, four a second",
     987: "copies with flipped bits, one in 2 s",
 }
 """Seeds that made honest nodes 3 to 10 times as slow as without the station, or delayed a message by more than a

@@ -412,7 +412,8 @@ class EntryGossip:
         reading = read_want(goset, want, self._forking.next_wanted(queue))
         turn = self._turns.get(queue.name)
         self._heard_requests(queue, want, reading, now_us)
-        if not reading.behind:
+        whole = len(want.seqs) >= min(len(goset), limits.WANT_FEEDS)
+        if whole and not reading.behind:
             if turn is None and reading.same:
                 queue.suppress(PacketKind.WANT)
             elif turn is not None and reading.serves and turn.speaks_for_us(want):
@@ -428,10 +429,8 @@ class EntryGossip:
         feeds = self._frontiers.named(queue, want.salt, shorts, now_us, empty)
         numbers = [(feed, seq) for feed, (_, seq) in zip(feeds, want.wanted, strict=True) if feed is not None]
         reading = read_numbers(numbers, self._forking.next_wanted(queue))
-        turn = self._turns.get(queue.name)
-        if reading.behind and (turn is None or turn.believes(want.speaker)):
+        if self._heard_requests(queue, want, reading, now_us):
             self._frontiers.behind(queue.name, reading.wanted)
-        self._heard_requests(queue, want, reading, now_us)
         self._reply(queue, want, reading, reception, now_us)
         return []
 
@@ -452,8 +451,8 @@ class EntryGossip:
 
     def _heard_requests(
         self, queue: TransmitQueue, want: Want | NamedWant, reading: WantReading, now_us: int
-    ) -> None:
-        """Note what the request of a peer shows."""
+    ) -> bool:
+        """Note what the request of a peer shows. Return True if it has entries that we lack, and that is heeded."""
         turn = self._turns.get(queue.name)
         # Off the air names mean nothing.
         self._receipts.heard_want(queue.name, want.speaker if turn is not None else b"", reading, now_us)
@@ -461,10 +460,12 @@ class EntryGossip:
         self._forking.heard_want(queue, reading, now_us)
         self._forking.heard_alike(queue, self._frontiers.alike(queue.name, reading.wanted), now_us)
         self._newest.heard_want(queue, reading, now_us)
-        if reading.behind and (turn is None or turn.believes(want.speaker)):
+        heeded = reading.behind and (turn is None or turn.heeds(want.speaker, now_us))
+        if heeded:
             queue.want_timer.hear_inconsistent(now_us)
             if turn is not None:
                 queue.advertise(PacketKind.WANT, now_us)
+        return heeded
 
     def _reply(
         self,

@@ -42,6 +42,8 @@ class TurnTaking:
         """The neighbour that gave something last when it was asked."""
         self._in_vain = 0
         """Requests to names that never gave anything, and gave nothing, less those to such names that gave."""
+        self._heeded_us = -limits.DOUBT_PACKETS * self._packet_us
+        """When the claim of a name that is believed little had consequences."""
         self._since_trial = 0
         """Requests since the last one to such a name."""
         self._replied_us = -limits.SHARED_REQUEST_PACKETS * self._packet_us
@@ -151,6 +153,16 @@ class TurnTaking:
         """Return True if what the neighbour of this name claims has consequences."""
         neighbour = self._neighbours.get(speaker)
         return not self._doubtful or (neighbour is not None and neighbour.proved)
+
+    def heeds(self, speaker: bytes, now_us: int) -> bool:
+        """Return True if we request anew because the neighbour of this name claims to have what we lack: always if it
+        is believed, else now and then. Names are forged, and their owners are among those that are believed little."""
+        if self.believes(speaker):
+            return True
+        heeds = self._heeded_us <= self._since_us(limits.DOUBT_PACKETS, now_us)
+        if heeds:
+            self._heeded_us = now_us
+        return heeds
 
     # --- what is heard
 
