@@ -240,8 +240,11 @@ class SqliteStore:
         record = self._feeds[feed].current()
         assert record.dialect is None, "what is held is kept"
         self.put_feed(replace(record, retired=True))
-        about = [receipt for receipt in self.receipts() if feed in {receipt.feed, receipt.holder}]
-        self.drop_receipts([receipt.number for receipt in about])
+        about = [each.number for each in self._new_receipts.values() if feed in {each.feed, each.holder}]
+        for number in about:
+            del self._new_receipts[number]
+        # Not one by one: many ids leave a set at once, and all receipts would be read for each of them.
+        self._write("DELETE FROM receipts WHERE feed = ?1 OR holder = ?1", [(self._feeds[feed].number,)])
 
     def cut_feed(self, feed: FeedId, keep: int) -> int:
         """Delete all that is stored of *feed* behind entry *keep*. Returns how many packets that were. The file does
