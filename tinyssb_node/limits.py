@@ -482,7 +482,7 @@ VAIN_ASKS_MAX: Final = 6
 """Most that are counted."""
 TRIAL_EVERY_MAX: Final = 8
 """Requests of which one at least may go to a name that never gave anything: new neighbours are found out so."""
-DOUBT_PACKETS: Final = 64
+DOUBT_PACKETS: Final = 48
 """Packets' time for one request because of claims that are believed little."""
 REPEAT_PACKETS: Final = 8
 """Packets' time before more of a generation is given than honest loss explains; twice as long for each further one."""

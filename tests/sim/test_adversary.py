@@ -52,6 +52,7 @@ WORST = {
     79: "claims with made-up ids, and ASKs for all",
     121: "DIFFs of feeds of its own",
     136: "ASKs for ids that nobody has",
+    142: "named WANTs under neighbours' names to made-up ones, and ASKs under made-up salts",
     162: "random DIFFs, one a second",
     177: "named WANTs under neighbours' names, with flipped bits",
     184: "random DIFFs, without listening first",

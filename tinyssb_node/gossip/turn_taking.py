@@ -193,15 +193,16 @@ class TurnTaking:
             self._asker = neighbour
             self._queue.take_turn(now_us)
         else:
-            self._leave_turn(neighbour, want.asks, now_us)
+            self._leave_turn(neighbour, want, now_us)
         neighbour.grant(credit)
         self.update_urgency(now_us)
 
-    def _leave_turn(self, neighbour: Neighbour, asks: bytes, now_us: int) -> None:
+    def _leave_turn(self, neighbour: Neighbour, want: Want | NamedWant, now_us: int) -> None:
         """A neighbour asked another node by name: leave it the turn, unless such names were silent too often."""
-        asked = self._neighbours.get(asks)
+        asks, asked = want.asks, self._neighbours.get(want.asks)
         if asked is not None or neighbour.is_known:
-            self._queue.note_exchange(hidden=asked is None)
+            # Requests by name count little: honest nodes send few, and a stranger forges them without knowing our set.
+            self._queue.note_exchange(hidden=asked is None, named=isinstance(want, Want))
         if asked is None and neighbour.is_known:
             self._queue.leave_turn(now_us, in_reach=False)
             return
