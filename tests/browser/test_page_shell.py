@@ -385,6 +385,15 @@ def test_a_part_is_opened_and_closed_and_the_address_keeps_it(browser: Browser, 
         assert visit.complaints == []
 
 
+def test_a_part_opens_before_the_browser_reports_it(browser: Browser, story: str) -> None:
+    with Visit(browser, story) as visit:
+        page = visit.go("/airtime")
+        page.evaluate("addEventListener('toggle', (event) => event.stopPropagation(), true)")
+        page.locator("#part-gossip > summary").click()
+        expect(page.locator("#all")).to_be_visible()
+        assert "open=gossip" in page.url
+
+
 def test_the_tour_leads_through_the_tabs_once(browser: Browser, story: str) -> None:
     with Visit(browser, story, width=320, toured=False) as visit:
         page = visit.go("/")

@@ -82,7 +82,8 @@ def test_a_missing_library_is_named(home: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     ended = tinyssb(home, "web")
     assert ended.returncode == ExitCode.UNAVAILABLE
-    assert b"pip install 'segno>=1.6.6' 'starlette" in ended.stderr
+    assert b"pip install '" in ended.stderr
+    assert b" 'starlette>=" in ended.stderr
 
 
 def test_a_token_is_not_written_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,14 @@
 """The node's figures for Prometheus, read by its own parser."""
 
+import re
+from pathlib import Path
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.web.asking import ask
 from tests.web.fake import FakeNode, serving
 
+METRICS = Path(__file__).parents[2] / "docs/reference/metrics.md"
 Figures = dict[tuple[str, tuple[str, ...]], float]
 
 
@@ -45,3 +49,12 @@ def test_a_scrape_says_that_the_daemon_is_away() -> None:
     node.running = False
     with serving(node) as address:
         assert scraped(address) == {("tinyssb_daemon_up", ()): 0}
+
+
+def test_every_figure_is_documented() -> None:
+    with serving(FakeNode()) as address:
+        found = {name for name, _ in scraped(address)}
+    table = METRICS.read_text("utf-8").partition("## Of a mesh")[0]
+    documented = re.findall(r"`(tinyssb_daemon_\w+)`", table)
+    likewise = re.compile(r"_(received|new|invalid)_packets_total|_airtime_(limit|window)_seconds")
+    assert sorted(documented) == sorted(name for name in found if not likewise.search(name))

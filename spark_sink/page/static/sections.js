@@ -16,9 +16,15 @@ export class Sections {
 
   frame(part) {
     if (!part.title) return h("div", { class: `part${part.half ? " half" : ""}`, id: `part-${part.name}` }, part.body);
+    // The address decides what is open: an update between a press and the browser's `toggle` event would undo it.
+    const press = (event) => {
+      event.preventDefault();
+      this.choose(part.name, !part.element.open);
+    };
+    // The browser itself opens a part where it finds a word in it.
     const toggle = () => this.choose(part.name, part.element.open);
     part.element = h("details", { class: "part", id: `part-${part.name}`, ontoggle: toggle },
-      h("summary", {}, h("span", { class: "part-title", text: part.title }), h("span", { class: "soft", text: part.about })), part.body);
+      h("summary", { onclick: press }, h("span", { class: "part-title", text: part.title }), h("span", { class: "soft", text: part.about })), part.body);
     return part.element;
   }
 
@@ -31,6 +37,7 @@ export class Sections {
     if (chosen.has(name) === open) return;
     if (open) chosen.add(name);
     else chosen.delete(name);
+    this.parts.find((part) => part.name === name).element.open = open;
     this.context.set({ [OPEN]: [...chosen].join(",") }, { replace: true });
   }
 
