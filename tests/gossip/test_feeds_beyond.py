@@ -108,11 +108,11 @@ def test_marks_are_requested_under_the_salt_of_the_diff_that_showed_them(salt: b
     assert asks == [Ask(salt, (mark_of(salt, feed_of(1), 3),))]
 
 
-def lying_diff(number: int) -> bytes:
-    """A DIFF whose sums are made up."""
+def lying_diff(number: int, count: int = 24) -> bytes:
+    """A DIFF whose sums, so many, are made up."""
     salt = number.to_bytes(4)
     diff = Frontiers().under(salt).diff(0, 0)
-    sums = hashlib.sha256(salt).digest() * 3
+    sums = (hashlib.sha256(salt).digest() * 4)[: count * limits.SHORT_ID_SIZE]
     return serialize_diff(NETWORK.goset_dmx, replace(diff, count=20, sums=sums))
 
 
@@ -127,6 +127,21 @@ def test_on_the_air_made_up_diffs_are_answered_ever_more_rarely() -> None:
     kinds = Counter(send.kind for send in bench.outgoing)
     assert 1 <= kinds[PacketKind.DIFF] <= 12
     assert kinds[PacketKind.ASK] <= 12
+
+
+def test_on_the_air_each_packet_of_a_reply_to_made_up_diffs_counts() -> None:
+    bench = Bench(key=key_of("ours"), profile=radio_profile())
+    keys = [key_of(f"author {number}") for number in range(2 * limits.DIFF_SUMS_MAX)]
+    bench.follow(*(key.feed_id for key in keys))
+    for key in keys:
+        for packet in packets_of(written(key, [b"one"])):
+            bench.hear(packet)
+    bench.pass_time(HOUR_US)
+    bench.take()
+    for number in range(100):
+        bench.hear(lying_diff(number, limits.DIFF_SUMS_MAX))
+        bench.pass_time(SECOND_US)
+    assert 8 <= len(bench.take(PacketKind.DIFF)) <= 24
 
 
 def naming_made_up(number: int) -> bytes:

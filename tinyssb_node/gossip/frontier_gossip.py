@@ -150,7 +150,7 @@ class _Exchange:
         self.lie_us = _LIE_PACKETS * profile.airtime_us[limits.PACKET_SIZE]
         """Time between two replies on the air to what peers may make up."""
         self.diffs_taken = TokenBucket(_DIFFS_ON_AIR, 1, self.lie_us, now_us) if self.on_air else None
-        """DIFFs that are replied to on the air; None on wires."""
+        """Packets of replies to DIFFs on the air; None on wires."""
         self.vain_asks = 0
         """ASKs sent on the air, less the ids that came."""
         self.asked_us = now_us
@@ -342,16 +342,19 @@ class FrontierGossip:
                 exchange.compared.now_us, exchange.compared.doubtful = now_us, False
         if isinstance(reading, FrontiersEqual) or self._is_settled(queue, ours, diff, now_us):
             return False
-        if exchange.diffs_taken is not None:
-            if not exchange.diffs_taken.has(now_us):
-                return None
-            exchange.diffs_taken.take()
+        if exchange.diffs_taken is not None and not exchange.diffs_taken.has(now_us):
+            return None
+        replies = 1
         if isinstance(reading, FrontiersDiffer):
             self._work_on(queue.name, diff.salt, reading, now_us)
         elif ours.is_small(diff) or len(diff.sums) < limits.DIFF_SUMS_MAX * limits.SHORT_ID_SIZE:
             self._show(exchange, ours, diff.depth, diff.prefix)
         else:
-            exchange.diffs.update({(part.salt, part.depth, part.prefix): part for part in ours.parts(diff)})
+            parts = ours.parts(diff)
+            replies = len(parts)
+            exchange.diffs.update({(part.salt, part.depth, part.prefix): part for part in parts})
+        if exchange.diffs_taken is not None:
+            exchange.diffs_taken.take(replies)
         return True
 
     def _work_on(self, face: FaceName, salt: bytes, reading: FrontiersDiffer, now_us: int) -> None:

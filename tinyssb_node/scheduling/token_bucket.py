@@ -20,6 +20,6 @@ class TokenBucket:
         self._at_us = now_us
         return self._level >= 1
 
-    def take(self) -> None:
-        """Use what ``has`` allowed."""
-        self._level -= 1
+    def take(self, amount: int = 1) -> None:
+        """Use what ``has`` allowed; what is beyond that comes off what is allowed later."""
+        self._level -= amount
