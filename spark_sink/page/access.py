@@ -92,10 +92,7 @@ def require_token(gate: TokenAuthenticator, scope: Scope) -> Response | None:
     given = [value for name, value in query if name == "token"]
     if given and not path.startswith(("/static/", *GUARDED)):
         return _trade(gate, path, given[-1], [pair for pair in query if pair[0] != "token"])
-    found = Headers(scope=scope)
-    scheme, _, token = found.get("authorization", "").partition(" ")
-    known = gate.accepts(token.strip()) if scheme.casefold() == "bearer" else gate.knows(found)
-    if not path.startswith(GUARDED) or known:
+    if not path.startswith(GUARDED) or gate.admits(Headers(scope=scope)):
         return None
     return refusal(
         401,

@@ -58,7 +58,7 @@ def refuse_request(gate: TokenAuthenticator, phones: PhoneRegistry | None, scope
         return refusal(403, "The request came from another site. Nothing was done.")
     if scope["method"] == "POST" and (answer := _refuse_post(headers)) is not None:
         return answer
-    if path == METRICS and (is_foreign(headers) or not _bears_token(gate, headers)):
+    if path == METRICS and (is_foreign(headers) or not gate.admits(headers)):
         return refusal(
             401,
             "These figures need the page's token.",
@@ -69,11 +69,6 @@ def refuse_request(gate: TokenAuthenticator, phones: PhoneRegistry | None, scope
     if path.startswith("/api/") and path not in OPEN and not gate.knows(headers):
         return _refuse_stranger(phones, path, headers)
     return None
-
-
-def _bears_token(gate: TokenAuthenticator, headers: Headers) -> bool:
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    return gate.accepts(token.strip()) if scheme.casefold() == "bearer" else gate.knows(headers)
 
 
 def _refuse_stranger(phones: PhoneRegistry | None, path: str, headers: Headers) -> Response | None:

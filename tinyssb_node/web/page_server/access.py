@@ -116,6 +116,11 @@ class TokenAuthenticator:
             return False
         return self._name in cookies and _same(cookies[self._name].value, self._cookie)
 
+    def admits(self, headers: Headers) -> bool:
+        """Return whether a program sends the token (``Authorization: Bearer``), or a browser has given it."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        return self.accepts(token.strip()) if scheme.casefold() == "bearer" else self.knows(headers)
+
     def let_in(self, answer: Response) -> None:
         """Set the cookie in a browser."""
         answer.set_cookie(
