@@ -4,16 +4,16 @@ import { card, h, nodeLink, setText, tool } from "../dom.js";
 import { age, count, dayTime, decibels, percent, time } from "../format.js";
 import { begin } from "../states.js";
 import { csvLink, Table } from "../table.js";
+import { PATH, TopologyView } from "../topology_view.js";
 
-const PATH = "/api/topology";
 const UNEVEN = 0.3; // directions of a pair whose delivery differs by more are pointed out
 const CHANGES_SHOWN = 200;
 
 export const show = (root, context) => begin(new LinkTables(root, context));
 
-class LinkTables {
+class LinkTables extends TopologyView {
   constructor(root, context) {
-    this.context = context;
+    super(context);
     this.all = tool("All links", () => context.set({ node: null }));
     this.links = card({ id: "links", title: "Links", wide: true, tools: [this.all, csvLink(() => context.csv(PATH, this.moment()))] });
     this.table = this.makeTable();
@@ -52,20 +52,6 @@ class LinkTables {
     return new Table({ caption: "Splits and joins", columns, key: (one) => `${one.t_us} ${one.kind} ${one.subject}`, sort: "-t", empty: "The mesh did not split or join in this period." });
   }
 
-  /** Time parameters of what is asked for: up to the cursor, or the whole range. */
-  moment() {
-    const { at } = this.context.range;
-    return at === null ? {} : { to: at };
-  }
-
-  node(id) {
-    return this.byId.get(id) ?? { node: id, label: id.slice(0, 8) };
-  }
-
-  name(id) {
-    return this.node(id).label;
-  }
-
   back(link) {
     return this.pairs.get(`${link.receiver}>${link.sender}`);
   }
@@ -84,13 +70,9 @@ class LinkTables {
 
   async update({ kind }) {
     if (kind === "theme") return;
-    const body = await this.context.load(PATH, this.moment());
-    const { at } = this.context.range;
-    this.atUs = at ?? body.to_us;
-    this.byId = new Map(body.nodes.map((one) => [one.node, one]));
+    const body = await this.load();
     this.pairs = new Map(body.links.map((link) => [`${link.sender}>${link.receiver}`, link]));
-    const node = this.context.get("node");
-    const chosen = this.byId.has(node) ? node : null;
+    const { chosen } = this;
     this.all.hidden = chosen === null;
     setText(this.links.sub, chosen === null ? "Which nodes each node hears, and how well." : `Links of ${this.name(chosen)}.`);
     this.table.set(chosen === null ? body.links : body.links.filter((link) => link.sender === chosen || link.receiver === chosen));

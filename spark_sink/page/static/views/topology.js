@@ -7,8 +7,7 @@ import { savePicture } from "../picture.js";
 import { nothing } from "../states.js";
 import { TimeSlider } from "../timeslider.js";
 import { hideTip, showTip } from "../tip.js";
-
-const PATH = "/api/topology";
+import { TopologyView } from "../topology_view.js";
 
 const signal = (link) => [link.snr_db === null ? null : `SNR ${decibels(link.snr_db)}`, link.rssi_dbm === null ? null : decibels(link.rssi_dbm, "dBm")].filter(Boolean).join(", ");
 
@@ -18,9 +17,9 @@ export async function show(root, context) {
   return view;
 }
 
-class Topology {
+class Topology extends TopologyView {
   constructor(root, context) {
-    this.context = context;
+    super(context);
     this.graph = h("div", { class: "mesh-box" });
     this.about = h("div", { class: "picked", "aria-live": "polite" });
     this.slider = new TimeSlider((at) => context.set({ at }, { replace: true }));
@@ -33,20 +32,6 @@ class Topology {
       picked: (node) => context.set({ node: node === context.get("node") ? null : node }),
       tip: { show: showTip, hide: hideTip },
     });
-  }
-
-  /** Time parameters of what is asked for: up to the cursor, or the whole range. */
-  moment() {
-    const { at } = this.context.range;
-    return at === null ? {} : { to: at };
-  }
-
-  node(id) {
-    return this.byId.get(id) ?? { node: id, label: id.slice(0, 8) };
-  }
-
-  name(id) {
-    return this.node(id).label;
   }
 
   describe(one) {
@@ -62,14 +47,11 @@ class Topology {
 
   async update({ kind }) {
     if (kind === "theme") return;
-    const body = await this.context.load(PATH, this.moment());
-    const { at, node } = { at: this.context.range.at, node: this.context.get("node") };
-    this.byId = new Map(body.nodes.map((one) => [one.node, one]));
+    const body = await this.load();
     this.body = body;
-    this.atUs = at ?? body.to_us;
     this.slider.update(this.context.range, this.latest(body), body.links.reduce((first, link) => Math.min(first, link.first_us), Infinity));
     this.say(body);
-    this.draw(body, this.byId.has(node) ? node : null);
+    this.draw(body, this.chosen);
   }
 
   /** The newest record's time, also while an earlier moment is looked at. */
