@@ -102,7 +102,7 @@ def make_app(
 
     async def measure(_request: Request) -> Response:
         found = await answers.read(metrics.figures)
-        return Response(metrics.exposition(found, answers.listeners), media_type=metrics.MEDIA_TYPE)
+        return Response(metrics.scrape(found, answers.listeners), media_type=metrics.MEDIA_TYPE)
 
     return Starlette(
         routes=[

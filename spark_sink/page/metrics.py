@@ -3,10 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as MEDIA_TYPE
-from prometheus_client.registry import Collector
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common
@@ -14,8 +11,9 @@ from spark_sink.page.queries.airtime import NO_SLOTS, slots_within, window_ppm
 from spark_sink.page.queries.job import BATCH, REFRESH, lag_us, latest, rate
 from spark_sink.page.queries.overview import headline
 from spark_sink.page.scope import Answer, Scope, fetch
+from tinyssb_node.web.page_server.metrics import MEDIA_TYPE, exposition, gauges
 
-__all__ = ("MEDIA_TYPE", "exposition", "figures")
+__all__ = ("MEDIA_TYPE", "figures", "scrape")
 
 _NODE: Final = ("node", "name")
 TOTALS: Final = {
@@ -86,28 +84,20 @@ def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
     ]
 
 
-def exposition(found: Answer | None, listeners: int) -> bytes:
+def scrape(found: Answer | None, listeners: int) -> bytes:
     """Return the text that is scraped; without figures where the database cannot be read."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Figures(found, listeners))
-    return generate_latest(registry)
+    return exposition(_metrics(found, listeners))
 
 
-class _Figures(Collector):
-    def __init__(self, found: Answer | None, listeners: int) -> None:
-        self._found = found
-        self._listeners = listeners
-
-    def collect(self) -> Iterator[Metric]:
-        found = self._found
-        yield _gauge(
-            "database_up", "1 if the serving database can be read and is not empty.", float(found is not None)
-        )
-        yield _gauge("page_listeners", "Pages that listen for changes.", self._listeners)
-        if found is not None:
-            yield from _mesh(found)
-            yield from _nodes(found)
-            yield from _job(found)
+def _metrics(found: Answer | None, listeners: int) -> Iterator[Metric]:
+    yield _gauge(
+        "database_up", "1 if the serving database can be read and is not empty.", float(found is not None)
+    )
+    yield _gauge("page_listeners", "Pages that listen for changes.", listeners)
+    if found is not None:
+        yield from _mesh(found)
+        yield from _nodes(found)
+        yield from _job(found)
 
 
 def _gauge(name: str, text: str, value: float | None = None) -> GaugeMetricFamily:
@@ -117,12 +107,7 @@ def _gauge(name: str, text: str, value: float | None = None) -> GaugeMetricFamil
 def _gauges(
     name: str, text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float | None]]
 ) -> GaugeMetricFamily:
-    """Make a family of figures with labels; those without a value are left out."""
-    family = GaugeMetricFamily(f"tinyssb_{name}", text, labels=labels)
-    for label, value in values:
-        if value is not None:
-            family.add_metric(label, value)
-    return family
+    return gauges(f"tinyssb_{name}", text, labels, values)
 
 
 def _seconds(value_us: float | None) -> float | None:

@@ -102,9 +102,9 @@ def make_app(
 
     async def metrics(_request: Request) -> Response:
         # Few scrape a node: its page does without the library's memory until one does.
-        from tinyssb_node.web.metrics import MEDIA_TYPE, exposition
+        from tinyssb_node.web.metrics import MEDIA_TYPE, scrape
 
-        return Response(exposition(await service.figures()), media_type=MEDIA_TYPE)
+        return Response(scrape(await service.figures()), media_type=MEDIA_TYPE)
 
     return Starlette(
         routes=[

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as MEDIA_TYPE
-from prometheus_client.registry import Collector
 
 from tinyssb_node.control.rows import AirtimeRow, NetworkRow, StatusRow
+from tinyssb_node.web.page_server.metrics import MEDIA_TYPE, exposition, gauges
 from tinyssb_node.web.shapes import NodeFigures
 
-__all__ = ("MEDIA_TYPE", "exposition")
+__all__ = ("MEDIA_TYPE", "scrape")
 
 _SECOND_US: Final = 1_000_000
 _COUNTERS: Final = {
@@ -23,24 +21,17 @@ _COUNTERS: Final = {
 _USERS: Final = ("own", "followed", "groups", "others")
 
 
-def exposition(found: NodeFigures | None) -> bytes:
+def scrape(found: NodeFigures | None) -> bytes:
     """Return the text that is scraped; without figures where the daemon does not answer."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Figures(found))
-    return generate_latest(registry)
+    return exposition(_metrics(found))
 
 
-class _Figures(Collector):
-    def __init__(self, found: NodeFigures | None) -> None:
-        self._found = found
-
-    def collect(self) -> Iterator[Metric]:
-        found = self._found
-        yield _gauge("up", "1 if the daemon answers.", float(found is not None))
-        if found is not None:
-            yield from _node(found.status)
-            yield from _faces(found)
-            yield from _airtime(found.airtime)
+def _metrics(found: NodeFigures | None) -> Iterator[Metric]:
+    yield _gauge("up", "1 if the daemon answers.", float(found is not None))
+    if found is not None:
+        yield from _node(found.status)
+        yield from _faces(found)
+        yield from _airtime(found.airtime)
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
@@ -50,12 +41,7 @@ def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
 def _gauges(
     name: str, text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float | None]]
 ) -> GaugeMetricFamily:
-    """Return a family of figures with labels; those without a value are left out."""
-    family = GaugeMetricFamily(f"tinyssb_daemon_{name}", text, labels=labels)
-    for label, value in values:
-        if value is not None:
-            family.add_metric(label, value)
-    return family
+    return gauges(f"tinyssb_daemon_{name}", text, labels, values)
 
 
 def _seconds(value_us: int) -> float:

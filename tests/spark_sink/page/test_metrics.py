@@ -19,7 +19,7 @@ NAME = re.compile(r"\btinyssb_[a-z0-9_]+")
 @pytest.fixture(scope="module")
 def samples(database: Path) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     with opened(str(database)) as source:
-        text = metrics.exposition(source.read(metrics.figures), 3).decode()
+        text = metrics.scrape(source.read(metrics.figures), 3).decode()
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -96,7 +96,7 @@ def test_airtime_is_that_of_the_page(samples: Samples, database: Path) -> None:
 
 
 def test_without_a_database_it_says_that_alone() -> None:
-    text = metrics.exposition(None, 0).decode()
+    text = metrics.scrape(None, 0).decode()
     assert "tinyssb_database_up 0.0" in text
     assert "tinyssb_mesh" not in text
 
