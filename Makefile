@@ -25,7 +25,7 @@ endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython pzp-db
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary docs deb release release-check clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary languages docs deb release release-check clean
 
 help:  ## list these targets
 	@echo "tinySSB node: targets of make"
@@ -96,6 +96,10 @@ search-groups-live:  ## the same with 1,000 groups of real nodes in the simulato
 search-adversary:  ## search the worst that a hostile station can do; 1,000 seeds in 10 minutes (ARGS="--scenario field30 --seeds 100" for a field)
 	@$(SETUP) dev
 	@.venv/bin/tinyssb sim adversary --seeds 1000 --jobs $$(nproc) $(ARGS)
+
+languages:  ## bring the catalogues of translations up to date with the messages in the code (ARGS=it begins another language)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.languages $(ARGS)
 
 docs:  ## build the documentation as a site in build/site, offline and strict about links
 	@$(SETUP) docs

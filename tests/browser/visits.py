@@ -74,6 +74,7 @@ class Visit:
         scheme: str = "light",
         worker: bool = False,
         toured: bool = True,
+        locale: str = "en-GB",
     ) -> None:
         """Open a browser's context of its own; one that is *toured* has seen the tour of the page."""
         self.address = address
@@ -82,7 +83,7 @@ class Visit:
             color_scheme="dark" if scheme == "dark" else "light",
             reduced_motion="reduce",
             timezone_id="UTC",
-            locale="en-GB",
+            locale=locale,
             service_workers="allow" if worker else "block",
         )
         if toured:

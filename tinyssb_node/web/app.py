@@ -29,6 +29,7 @@ from tinyssb_node.limits import ERASE_DAYS_MAX, GROUP_NAMED_MAX, GROUP_TEXT_MAX
 from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
+from tinyssb_node.screens.languages import CATALOGUES, LANGUAGES, parse_catalogue
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.guests import guest_routes
@@ -69,7 +70,11 @@ _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _FILE: Final = re.compile(r"[a-z]+(-[0-9]+)?\.[a-z]+")
 _WORKER: Final = "worker.js"
-_KINDS: Final = {".js": "text/javascript", ".webmanifest": "application/manifest+json"}
+_KINDS: Final = {
+    ".js": "text/javascript",
+    ".webmanifest": "application/manifest+json",
+    ".po": "application/json",
+}
 _STATUS: Final = {
     "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
     "costly": 409, "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
@@ -295,7 +300,7 @@ def _file_routes(service: PageService) -> list[Route]:
 async def static(request: Request) -> Response:
     """Return a file of the page, the document if the address names none, or 304 if the browser has it already."""
     name = request.path_params.get("name", "index.html")
-    path = STATIC / name
+    path = _path_of(name)
     if not _FILE.fullmatch(name) or not path.is_file():
         return await not_found(request, None)
     tag = f'"{_version() if name == _WORKER else _tag_of(path)}"'
@@ -310,6 +315,13 @@ async def static(request: Request) -> Response:
     return Response(_bytes_of(path, tag, packed), media_type=_kind_of(path), headers=headers)
 
 
+def _path_of(name: str) -> Path:
+    """Return the file from which a file of the page is made: messages in a language, such as `de.json`, are of its
+    catalogue."""
+    stem, _, suffix = name.partition(".")
+    return CATALOGUES / stem / "page.po" if suffix == "json" and stem in LANGUAGES else STATIC / name
+
+
 def _tag_of(path: Path) -> str:
     found = path.stat()
     return f"{found.st_mtime_ns:x}-{found.st_size:x}"
@@ -317,7 +329,8 @@ def _tag_of(path: Path) -> str:
 
 def _version() -> str:
     """Return what changes with any file of the page: the worker keeps all files of one version."""
-    tags = sorted(f"{path.name} {_tag_of(path)}" for path in STATIC.iterdir())
+    paths = (*STATIC.iterdir(), *CATALOGUES.glob("*/page.po"))
+    tags = sorted(f"{path.parent.name}/{path.name} {_tag_of(path)}" for path in paths)
     return hashlib.sha256("\n".join(tags).encode()).hexdigest()[:16]
 
 
@@ -329,7 +342,7 @@ def _kind_of(path: Path) -> str:
 @lru_cache(maxsize=64)  # more than there are files
 def _bytes_of(path: Path, _tag: str, packed: bool) -> bytes:
     """Return a file of the page. It has no secrets, so its compressed size tells nobody anything (BREACH)."""
-    data = path.read_bytes()
+    data = parse_catalogue(path.read_text("utf-8")).as_json() if path.suffix == ".po" else path.read_bytes()
     if path.name == _WORKER:
         data = f'const VERSION = "{_version()}";\n'.encode() + data
     return gzip.compress(data, mtime=0) if packed else data

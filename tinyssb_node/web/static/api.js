@@ -1,6 +1,7 @@
 // Requests to the page's server.
 
 import { keep, kept } from "/static/kept.js";
+import { t } from "/static/language.js";
 
 const PATIENCE_MS = 40_000; // the server itself waits 10 s for the node; on a link that loses 30 % a request may need 20 s more
 const AGAIN_MS = [500, 2_000, 5_000]; // before each further attempt
@@ -79,7 +80,7 @@ async function request(url, options) {
     if (wait === null || away || !navigator.onLine) break;
     await pause(wait);
   }
-  throw new ApiError("lost", "The page’s server does not answer.", "Check that you are on its Wi-Fi.");
+  throw new ApiError("lost", t("The page’s server does not answer."), t("Check that you are on its Wi-Fi."));
 }
 
 /** Returns the response with its body; null if there is none, or it broke off. */
@@ -98,5 +99,5 @@ async function attempt(url, options) {
 function read({ response, body }) {
   if (response.ok) return body;
   if (response.status === 401) onTokenNeeded();
-  throw new ApiError(response.status === 401 ? "token" : body?.code ?? "failed", body?.message ?? `The page’s server answered ${response.status}.`, body?.hint ?? "");
+  throw new ApiError(response.status === 401 ? "token" : body?.code ?? "failed", body?.message ?? t("The page’s server answered {status}.", { status: response.status }), body?.hint ?? "");
 }

@@ -2,9 +2,11 @@
 
 import { ApiError, get, post, setAway, setGuest, whenTokenNeeded } from "/static/api.js";
 import { ChatView } from "/static/chat.js";
+import { languageChoice } from "/static/choice.js";
 import { byId, h, setText } from "/static/dom.js";
 import { GroupView, NewGroupView } from "/static/group.js";
 import { forget, rememberLetIn, wasLetIn } from "/static/kept.js";
+import { language, t } from "/static/language.js";
 import { Live } from "/static/live.js";
 import { NodeView } from "/static/node.js";
 import { Notices } from "/static/notices.js";
@@ -26,7 +28,7 @@ const notices = new Notices((path) => go(path));
 class LaterView {
   constructor(title, load) {
     this.load = load;
-    this.element = h("div", {}, h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: title }), h("p", { class: "soft", role: "status", text: "Loading…" })));
+    this.element = h("div", {}, h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: title }), h("p", { class: "soft", role: "status", text: t("Loading…") })));
   }
 
   close() {
@@ -39,7 +41,7 @@ class LaterView {
       try {
         this.view = await this.load();
       } catch {
-        setText(this.element.querySelector("[role=status]"), "This part of the page could not be loaded. Reload the page to try again.");
+        setText(this.element.querySelector("[role=status]"), t("This part of the page could not be loaded. Reload the page to try again."));
         return;
       }
       if (this.closed) this.view.close();
@@ -60,7 +62,7 @@ const ROUTES = [
   [/^\/search$/, () => new SearchView(), "chat"],
   [/^\/new$/, () => new NewGroupView(), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
-  [/^\/map$/, () => new LaterView("Map", async () => new (await import("/static/map.js")).MapView()), "map"],
+  [/^\/map$/, () => new LaterView(t("Map"), async () => new (await import("/static/map.js")).MapView()), "map"],
   [/^\/node$/, () => new NodeView(), "node"],
 ];
 
@@ -85,7 +87,7 @@ function show({ focus = true } = {}) {
     return;
   }
   view = null;
-  main.replaceChildren(h("div", { class: "sheet" }, h("h1", { text: "There is no page at this address" }), h("p", {}, h("a", { href: "/", "data-page": true, text: "Go to the chat" }))));
+  main.replaceChildren(h("div", { class: "sheet" }, h("h1", { text: t("There is no page at this address") }), h("p", {}, h("a", { href: "/", "data-page": true, text: t("Go to the chat") }))));
 }
 
 function go(path, { replace = false } = {}) {
@@ -115,7 +117,7 @@ function connection(state, since) {
   const pill = byId("connection");
   const before = pill.dataset.state;
   pill.dataset.state = state;
-  setText(byId("connection-text"), state === "live" ? "Live" : `Offline since ${timeOf(since.getTime() * 1_000)}`);
+  setText(byId("connection-text"), state === "live" ? t("Live") : t("Offline since {time}", { time: timeOf(since.getTime() * 1_000) }));
   setAway(state === "lost");
   if (state === "lost") checkSession();
   if (state !== "live" || before === "live") return;
@@ -137,7 +139,7 @@ async function checkSession() {
 function problem(text) {
   const notice = byId("problem");
   notice.hidden = !text;
-  setText(notice, text ? `${text} You can still read; what you write stays in the box.` : "");
+  setText(notice, text ? `${text} ${t("You can still read; what you write stays in the box.")}` : "");
   if (!text && !person.guest) outbox.flush();
 }
 
@@ -207,10 +209,10 @@ function login(reason = "") {
   const form = h(
     "form",
     { class: "card" },
-    h("label", { for: "token", text: "Token" }),
+    h("label", { for: "token", text: t("Token") }),
     input,
     failed,
-    h("button", { class: "button", text: "Open" }),
+    h("button", { class: "button", text: t("Open") }),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -226,12 +228,13 @@ function login(reason = "") {
   const sheet = h(
     "div",
     { class: "sheet" },
-    h("h1", { text: "This node’s page", tabindex: "-1" }),
-    h("p", { text: "Enter the token to read and write here. On the node, tinyssb web --link shows it as a link and as a QR code. Guests scan the code at the door." }),
+    h("h1", { text: t("This node’s page"), tabindex: "-1" }),
+    h("p", { text: t("Enter the token to read and write here. On the node, tinyssb web --link shows it as a link and as a QR code. Guests scan the code at the door.") }),
     form,
+    languageChoice(),
   );
   main.replaceChildren(sheet);
-  setText(byId("connection-text"), "Locked");
+  setText(byId("connection-text"), t("Locked"));
   input.focus();
 }
 
@@ -242,7 +245,7 @@ whenTokenNeeded(() => {
 /** Installs the worker that opens the page without the node, where browsers allow it: over HTTPS, and on this machine. */
 async function installWorker() {
   if (!("serviceWorker" in navigator)) return;
-  const address = "/static/worker.js";
+  const address = `/static/worker.js?language=${language}`; // it keeps the messages, too
   const policy = window.trustedTypes?.createPolicy("worker", { createScriptURL: () => address });
   navigator.serviceWorker.addEventListener("message", ({ data }) => go(data.open));
   try {

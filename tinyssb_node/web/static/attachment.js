@@ -2,7 +2,8 @@
 
 import { ApiError, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
-import { costOf, count, line, size } from "/static/words.js";
+import { t, tn } from "/static/language.js";
+import { costOf, line, size } from "/static/words.js";
 
 const FILE_MAX = 32_000; // bytes that a message to a group carries, and that this page sends to others
 const PICTURE_MAX = 16_000; // of a picture that was made smaller: 162 packets, half a minute of air at SF7
@@ -17,17 +18,17 @@ export class Attachment {
     this.onSent = sent;
     this.group = null;
     this.conversation = "public";
-    this.input = h("input", { type: "file", hidden: true, "aria-label": "File", onchange: () => this.choose(this.input.files[0]) });
-    this.pick = h("button", { type: "button", class: "button quiet", hidden: true, text: "File", onclick: () => this.input.click() });
+    this.input = h("input", { type: "file", hidden: true, "aria-label": t("File"), onchange: () => this.choose(this.input.files[0]) });
+    this.pick = h("button", { type: "button", class: "button quiet", hidden: true, text: t("File"), onclick: () => this.input.click() });
     this.title = h("p");
     this.cost = h("p", { role: "status" });
     this.sendButton = h("button", { type: "button", class: "button", onclick: () => this.send() });
     this.panel = h(
       "div",
-      { class: "asked", hidden: true, role: "group", "aria-label": "File to send" },
+      { class: "asked", hidden: true, role: "group", "aria-label": t("File to send") },
       this.title,
       this.cost,
-      h("span", { class: "buttons" }, this.sendButton, h("button", { type: "button", class: "button quiet", text: "Not now", onclick: () => this.clear() })),
+      h("span", { class: "buttons" }, this.sendButton, h("button", { type: "button", class: "button quiet", text: t("Not now"), onclick: () => this.clear() })),
     );
   }
 
@@ -56,14 +57,14 @@ export class Attachment {
     try {
       const made = await smaller(file);
       if (made.blob.size > FILE_MAX) {
-        this.fail(`It has ${size(made.blob.size)}; a message carries ${size(FILE_MAX)}.`);
+        this.fail(t("It has {size}; a message carries {most}.", { size: size(made.blob.size), most: size(FILE_MAX) }));
         return;
       }
       this.request = { ...this.place, name: made.name, type: made.blob.type.slice(0, 40), data: await base64(made.blob), once: crypto.getRandomValues(new Uint32Array(4)).join("-") };
-      setText(this.title, `${line(made.name)}, ${size(made.blob.size)}${made.side ? `, made smaller: at most ${made.side} pixels a side` : ""}`);
+      setText(this.title, `${line(made.name)}, ${size(made.blob.size)}${made.side ? `, ${t("made smaller: at most {n} pixels a side", { n: made.side })}` : ""}`);
       const found = await post(`${this.address}/cost`, this.request);
-      setText(this.cost, `${this.conversation === "public" ? "Everyone in the mesh can read it. " : ""}${costOf(found)}. This is for sending it once; packets that a peer misses are sent again.`);
-      setText(this.sendButton, found.costly ? `Send all ${count(found.packets, "packet")}` : "Send file");
+      setText(this.cost, `${this.conversation === "public" ? `${t("Everyone in the mesh can read it.")} ` : ""}${costOf(found)}. ${t("This is for sending it once; packets that a peer misses are sent again.")}`);
+      setText(this.sendButton, found.costly ? tn(found.packets, "Send {n} packet", "Send all {n} packets") : t("Send file"));
       this.sendButton.hidden = false;
       this.sendButton.focus();
     } catch (error) {
@@ -79,11 +80,11 @@ export class Attachment {
       // The button was pressed below the cost.
       const answer = await post(this.address, { ...this.request, ...(this.group && { reply_to: this.replyTo() }), agreed: true });
       this.clear();
-      announce(`Sent: ${count(answer.packets, "packet")}.`);
+      announce(tn(answer.packets, "Sent: {n} packet.", "Sent: {n} packets."));
       this.onSent(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.fail(`Not sent. ${error.message} ${error.hint}`);
+      this.fail(`${t("Not sent.")} ${error.message} ${error.hint}`);
     } finally {
       this.sending = false;
     }

@@ -3,9 +3,10 @@
 import { ApiError, get, getKept, post } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
+import { parts, t, tn } from "/static/language.js";
 import { Message, named } from "/static/message.js";
 import { person } from "/static/person.js";
-import { count, holdersOf, line, nameOf, size, summaryOf } from "/static/words.js";
+import { holdersOf, line, nameOf, size, summaryOf } from "/static/words.js";
 
 const NEAR_END_PX = 80;
 const RECEIPTS_MS = 30_000; // receipts change without new messages
@@ -17,20 +18,21 @@ const listOf = (members) => members.flatMap((member, place) => [place ? ", " : "
 /** Returns the title of a conversation, as text and elements. */
 function titleOf({ name, title, members }) {
   if (title) return [h("bdi", { text: title })];
-  if (name === "public") return ["Public"];
-  return members.length ? listOf(members) : ["Notes to myself"];
-}
-
-/** Returns the readers of a private conversation. */
-function readersOf({ title, members }) {
-  if (title) return [`the ${count(members.length + 1, "member")} of this group`];
-  return members.length ? [...listOf(members), " and you"] : ["you"];
+  if (name === "public") return [t("Public")];
+  return members.length ? listOf(members) : [t("Notes to myself")];
 }
 
 /** Returns who can read a private conversation, as a sentence of text and elements. */
-function accessOf(found) {
-  if (found.history_missing) return [`At least ${count(found.members.length + 1, "member")} can read this.`];
-  return ["Only ", ...readersOf(found), " can read this."];
+function accessOf({ title, members, history_missing: historyMissing }) {
+  const all = members.length + 1;
+  if (historyMissing) return [tn(all, "At least {n} member can read this.", "At least {n} members can read this.")];
+  if (title) return [tn(all, "Only the {n} member of this group can read this.", "Only the {n} members of this group can read this.")];
+  return members.length ? parts(t("Only {people} and you can read this."), { people: listOf(members) }) : [t("Only you can read this.")];
+}
+
+/** Returns who will be able to read what is written in a conversation that has no messages yet. */
+function futureAccessOf({ members }) {
+  return members.length ? parts(t("Only {people} and you will be able to read this."), { people: listOf(members) }) : [t("Only you will be able to read this.")];
 }
 
 export class ChatView {
@@ -42,21 +44,21 @@ export class ChatView {
     this.more = false;
     this.loaded = false;
     this.circle = { name: null, title: null, members: [] };
-    this.title = h("h1", { tabindex: "-1", text: conversation === "public" ? "Public" : "Private" });
+    this.title = h("h1", { tabindex: "-1", text: conversation === "public" ? t("Public") : t("Private") });
     this.about = h("p", { class: "soft" });
-    this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: "Members and details" });
+    this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: t("Members and details") });
     this.links = h("ul");
     this.drawn = new Map(); // by name: the state of a conversation, and its link
-    this.further = (person.guest ? [] : [["/new", "New group"], ["/search", "Search"]]).map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
+    this.further = (person.guest ? [] : [["/new", t("New group")], ["/search", t("Search")]]).map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
     this.choice = h("p", { class: "choice" });
-    this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
-    this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
-    this.list = h("ol", { "aria-label": "Messages" });
+    this.earlier = h("button", { type: "button", class: "plain middle", text: t("Show earlier messages"), hidden: true, onclick: () => this.loadEarlier() });
+    this.empty = h("li", { class: "middle soft", text: t("There are no messages yet.") });
+    this.list = h("ol", { "aria-label": t("Messages") });
     this.waiting = new Map(); // id: Message that has no place yet
-    this.arriving = h("ul", { class: "arriving", "aria-label": "Arriving" });
+    this.arriving = h("ul", { class: "arriving", "aria-label": t("Arriving") });
     this.lacking = h("p", { class: "gap", hidden: true });
     this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving, this.composer.waiting.element);
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("Conversation"), onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving, this.composer.waiting.element);
     this.older = new Map(); // id: order, of messages that arrived after others that come behind them
     this.up = h("button", { type: "button", class: "up", hidden: true, onclick: () => this.toOlder() });
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
@@ -64,8 +66,8 @@ export class ChatView {
     this.element = h(
       "div",
       { class: "chat" },
-      h("a", { class: "skip", href: "#say", text: "Skip to the message box" }),
-      h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links, this.choice),
+      h("a", { class: "skip", href: "#say", text: t("Skip to the message box") }),
+      h("nav", { class: "conversations", "aria-label": t("Conversations") }, this.links, this.choice),
       h("section", { class: "conversation" }, h("header", {}, this.title, this.about, this.details), this.up, this.scroll, this.composer.element),
     );
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
@@ -140,12 +142,12 @@ export class ChatView {
       this.composer.target = { conversation: this.conversation };
       this.composer.attachment.offer((found.title && found.note) || person.guest ? null : this.conversation, Boolean(found.title));
       this.closeWriting(Boolean(found.note) || (person.guest && !person.canWrite));
-      const note = found.note ? ` You cannot write here: ${found.note}.` : "";
-      const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
-      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this.", ...this.invitation()] : [...accessOf(found), `${note}${alert}`]);
+      const note = found.note ? ` ${t("You cannot write here: {reason}.", { reason: found.note })}` : "";
+      const alert = found.alert ? ` ${t("Note: {event}, behind “Members and details”.", { event: found.alert })}` : "";
+      setParts(this.about, this.conversation === "public" ? [t("Everyone in the mesh can read this."), ...this.invitation()] : [...accessOf(found), `${note}${alert}`]);
       this.showMessages(found);
     } else {
-      setParts(this.about, ["Only ", ...readersOf(this.circle), " will be able to read this."]);
+      setParts(this.about, futureAccessOf(this.circle));
       arrange(this.list, [this.empty]);
     }
     setParts(this.title, titleOf(this.circle));
@@ -155,7 +157,7 @@ export class ChatView {
 
   /** Returns how a guest who cannot write yet begins to. */
   invitation() {
-    return person.guest && !person.canWrite ? [" ", h("a", { href: "/you", "data-page": true, text: "Write as yourself" })] : [];
+    return person.guest && !person.canWrite ? [" ", h("a", { href: "/you", "data-page": true, text: t("Write as yourself") })] : [];
   }
 
   /** Offers no way to write in a group where nobody would read it; the header says why. */
@@ -186,8 +188,8 @@ export class ChatView {
 
   linkTo(row) {
     const here = row.name === this.conversation;
-    const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : ["No messages yet"];
-    const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: " muted" })), row.unread > 0 && !here && h("strong", { class: "unread", text: ` ${row.unread} new` }), h("span", { class: "preview" }, ...preview));
+    const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : [t("No messages yet")];
+    const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: ` ${t("muted")}` })), row.unread > 0 && !here && h("strong", { class: "unread", text: ` ${tn(row.unread, "{n} new", "{n} new")}` }), h("span", { class: "preview" }, ...preview));
     return h("li", {}, link);
   }
 
@@ -215,7 +217,7 @@ export class ChatView {
     if (atEnd) this.toEnd();
     else if (others.length) {
       this.newer.hidden = false;
-      setText(this.newer, "New messages ↓");
+      setText(this.newer, t("New messages ↓"));
     }
   }
 
@@ -282,7 +284,7 @@ export class ChatView {
     for (const message of sorted) message.showOlder(this.older.has(message.row.id));
     const hidden = this.olderHidden();
     this.up.hidden = !hidden.length;
-    setText(this.up, hidden.length ? `${count(hidden.length, "older message")} arrived ↑` : "");
+    setText(this.up, hidden.length ? tn(hidden.length, "{n} older message arrived ↑", "{n} older messages arrived ↑") : "");
     if (!this.circle.title) return;
     const answers = new Map();
     for (const { row } of sorted) answers.set(row.reply_to, (answers.get(row.reply_to) ?? 0) + 1);
@@ -295,20 +297,22 @@ export class ChatView {
     if (drawn === this.drawnArriving) return;
     this.drawnArriving = drawn;
     this.arriving.replaceChildren(...rows.map((row) => {
-      const what = row.file ? ["File ", h("bdi", { text: line(row.name ?? "", 40) || "without a name" })] : ["A message"];
-      return h("li", {}, h("span", {}, ...what, " of ", ...named(row.author), `, ${size(row.size)}: ${row.chunks_held} of ${count(row.chunks, "packet")}`), h("progress", { max: row.chunks, value: row.chunks_held, "aria-label": "Packets that have arrived" }));
+      const what = row.file ? t("File {name} of {author}, {size}: {packets}") : t("A message of {author}, {size}: {packets}");
+      const packets = tn(row.chunks, "{held} of {n} packet", "{held} of {n} packets", { held: row.chunks_held });
+      const words = parts(what, { name: h("bdi", { text: line(row.name ?? "", 40) || t("without a name") }), author: named(row.author), size: size(row.size), packets });
+      return h("li", {}, h("span", {}, ...words), h("progress", { max: row.chunks, value: row.chunks_held, "aria-label": t("Packets that have arrived") }));
     }));
   }
 
   announceNew(rows) {
-    if (rows.length > ANNOUNCED_MAX) announce(count(rows.length, "new message"));
+    if (rows.length > ANNOUNCED_MAX) announce(tn(rows.length, "{n} new message", "{n} new messages"));
     else announce(rows.map((row) => `${nameOf(row.author)}: ${summaryOf(row, 300)}`).join(". "));
   }
 
   async loadEarlier() {
     const found = await this.loadBefore(this.firstOrder());
     if (!found) return;
-    announce(`${count(found.rows.length, "earlier message")} shown above`);
+    announce(tn(found.rows.length, "{n} earlier message shown above", "{n} earlier messages shown above"));
     this.rows.get(found.rows.at(-1)?.id)?.element.focus({ preventScroll: true });
   }
 
@@ -358,7 +362,7 @@ export class ChatView {
   reveal(id) {
     const message = this.rows.get(id);
     if (!message) {
-      announce("That message is further up, or has not arrived yet.");
+      announce(t("That message is further up, or has not arrived yet."));
       return;
     }
     message.element.scrollIntoView({ block: "center" });

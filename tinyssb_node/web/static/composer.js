@@ -3,10 +3,11 @@
 import { ApiError, post } from "/static/api.js";
 import { Attachment } from "/static/attachment.js";
 import { announce, h, setText } from "/static/dom.js";
+import { parts, t, tn } from "/static/language.js";
 import { named } from "/static/message.js";
 import { outbox, Waiting } from "/static/outbox.js";
 import { person } from "/static/person.js";
-import { costOf, count, summaryOf } from "/static/words.js";
+import { costOf, number, summaryOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
 const PAUSE_MS = 600; // without typing, before the cost of the message is requested
@@ -28,13 +29,13 @@ export class Composer {
     this.sending = false;
     this.long = false;
     this.answeringText = h("span");
-    this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, h("button", { type: "button", class: "plain", text: "Cancel answer", onclick: () => this.answer(null) }));
-    this.box = h("textarea", { id: "say", name: "say", rows: "1", dir: "auto", placeholder: "Write a message", "aria-describedby": "cost send-status", enterkeyhint: touch.matches ? "enter" : "send" });
+    this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, h("button", { type: "button", class: "plain", text: t("Cancel answer"), onclick: () => this.answer(null) }));
+    this.box = h("textarea", { id: "say", name: "say", rows: "1", dir: "auto", placeholder: t("Write a message"), "aria-describedby": "cost send-status", enterkeyhint: touch.matches ? "enter" : "send" });
     this.cost = h("span", { id: "cost" });
     this.status = h("span", { id: "send-status", role: "alert" });
-    this.button = h("button", { class: "send", text: "Send" });
+    this.button = h("button", { class: "send", text: t("Send") });
     this.askedText = h("span");
-    this.asked = h("div", { class: "asked", role: "alert", hidden: true }, this.askedText, h("span", { class: "buttons" }, h("button", { type: "button", class: "button", text: "Send anyway", onclick: () => this.send(true) }), h("button", { type: "button", class: "button quiet", text: "Not now", onclick: () => this.ask(null) })));
+    this.asked = h("div", { class: "asked", role: "alert", hidden: true }, this.askedText, h("span", { class: "buttons" }, h("button", { type: "button", class: "button", text: t("Send anyway"), onclick: () => this.send(true) }), h("button", { type: "button", class: "button quiet", text: t("Not now"), onclick: () => this.ask(null) })));
     this.attachment = new Attachment({
       replyTo: () => this.replyTo,
       sent: (answer) => {
@@ -44,9 +45,9 @@ export class Composer {
     });
     this.element = h(
       "form",
-      { class: "composer", "aria-label": "Write" },
+      { class: "composer", "aria-label": t("Write") },
       this.answering,
-      h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: "Message" }), this.box, this.attachment.input, this.attachment.pick, this.button),
+      h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: t("Message") }), this.box, this.attachment.input, this.attachment.pick, this.button),
       this.attachment.panel,
       this.asked,
       h("p", { class: "under" }, this.cost, this.status),
@@ -71,7 +72,7 @@ export class Composer {
     this.replyTo = row?.id ?? this.usually?.id ?? null;
     this.once = null;
     this.answering.hidden = !row;
-    this.answeringText.replaceChildren(...(row ? ["Answering ", ...named(row.author), ": ", h("bdi", { text: row.text ? summaryOf(row, 60) : row.kind })] : []));
+    this.answeringText.replaceChildren(...(row ? parts(t("Answering {author}: {message}"), { author: named(row.author), message: h("bdi", { text: row.text ? summaryOf(row, 60) : row.kind }) }) : []));
     this.updateCostSoon();
     this.box.focus();
   }
@@ -88,7 +89,7 @@ export class Composer {
     const text = this.box.value.trim();
     const size = text.length > TEXT_MAX ? [...text].length : 0;
     const long = size > TEXT_MAX;
-    if (long) this.fail(`The message has ${count(size, "character")}, and ${count(TEXT_MAX, "character")} can be sent. Nothing of it was cut: send it in parts.`);
+    if (long) this.fail(tn(size, "The message has {n} character, and {most} can be sent. Nothing of it was cut: send it in parts.", "The message has {n} characters, and {most} can be sent. Nothing of it was cut: send it in parts.", { most: number.format(TEXT_MAX) }));
     else if (this.long) setText(this.status, "");
     this.long = long;
     return long;
@@ -134,7 +135,7 @@ export class Composer {
   async send(agreed = false) {
     const text = this.box.value.trim();
     if (!text || this.sending || !this.target) {
-      if (!this.target && text) this.fail("This conversation has not been loaded yet.");
+      if (!this.target && text) this.fail(t("This conversation has not been loaded yet."));
       return;
     }
     if (this.tooLong()) return;
@@ -149,7 +150,7 @@ export class Composer {
     try {
       const answer = await post("/api/say", request);
       this.done();
-      announce(`Sent: ${count(answer.packets, "packet")}.`);
+      announce(tn(answer.packets, "Sent: {n} packet.", "Sent: {n} packets."));
       this.onSent(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -167,7 +168,7 @@ export class Composer {
     try {
       const { packets, waits } = await person.publish(text, this.replyTo);
       this.done();
-      announce(waits ? "Signed. The message waits on this device." : `Sent: ${count(packets, "packet")}.`);
+      announce(waits ? t("Signed. The message waits on this device.") : tn(packets, "Sent: {n} packet.", "Sent: {n} packets."));
       this.onSent({});
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -181,13 +182,13 @@ export class Composer {
     this.sending = sending;
     this.button.setAttribute("aria-disabled", String(sending));
     this.box.readOnly = sending;
-    setText(this.button, sending ? "Sending…" : "Send");
+    setText(this.button, sending ? t("Sending…") : t("Send"));
   }
 
   /** Empties the box: its message waits in this browser. */
   queued() {
     this.done();
-    announce("The node is away. The message waits on this device.");
+    announce(t("The node is away. The message waits on this device."));
     this.waiting.element.lastElementChild.scrollIntoView({ block: "nearest" });
   }
 
@@ -209,7 +210,7 @@ export class Composer {
 
   fail(text) {
     this.status.className = "failed";
-    setText(this.status, `Not sent. ${text} Your message is still in the box.`);
+    setText(this.status, t("Not sent. {reason} Your message is still in the box.", { reason: text }));
   }
 
   keep() {

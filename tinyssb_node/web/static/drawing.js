@@ -1,6 +1,7 @@
 // The drawing of the map: places, names, a scale and degrees, without tiles. It can be dragged, zoomed, and used by keyboard.
 
 import { h } from "/static/dom.js";
+import { t, tn } from "/static/language.js";
 import { distance, project, rounded, unproject, worldMetres } from "/static/mercator.js";
 import { line, nameOf } from "/static/words.js";
 
@@ -22,7 +23,7 @@ export class MapDrawing {
     };
     this.svg = this.make("svg", { class: "map", tabindex: "0", role: "img" });
     const button = (text, name, act) => h("button", { type: "button", class: "button quiet", "aria-label": name, onclick: act, text });
-    this.element = h("div", { class: "map-frame" }, this.svg, h("div", { class: "map-buttons" }, button("+", "Zoom in", () => this.zoom(2)), button("−", "Zoom out", () => this.zoom(0.5)), button("All", "Show all", () => this.fit())));
+    this.element = h("div", { class: "map-frame" }, this.svg, h("div", { class: "map-buttons" }, button("+", t("Zoom in"), () => this.zoom(2)), button("−", t("Zoom out"), () => this.zoom(0.5)), button(t("All"), t("Show all"), () => this.fit())));
     this.places = [];
     this.pointers = new Map();
     this.listen();
@@ -67,8 +68,7 @@ export class MapDrawing {
   /** Shows `places`: author, position, and `old`, whether much of its validity is over. */
   show(places) {
     this.places = places.map((one) => ({ ...one, ...project(one.position) }));
-    const many = places.length === 1 ? "1 position" : `${places.length} positions`;
-    this.svg.setAttribute("aria-label", `Map of ${many}, which are listed below. Arrow keys move it, plus and minus zoom.`);
+    this.svg.setAttribute("aria-label", tn(places.length, "Map of {n} position, which is listed below. Arrow keys move it, plus and minus zoom.", "Map of {n} positions, which are listed below. Arrow keys move it, plus and minus zoom."));
     if (this.centre) this.draw();
     else this.fit();
   }
@@ -135,11 +135,11 @@ export class MapDrawing {
     for (let n = Math.ceil(first.longitude / step); n * step <= last.longitude; n++) {
       const [x] = at(project({ latitude: 0, longitude: n * step }));
       const around = ((n * step + 540) % 360) - 180;
-      parts.push(this.make("path", { class: "degree", d: `M${x.toFixed(1)} 0V${height}` }), this.make("text", { class: "degree", x: (x + 3).toFixed(1), y: height - 5 }, `${Math.abs(around).toFixed(digits)}° ${around < 0 ? "W" : "E"}`));
+      parts.push(this.make("path", { class: "degree", d: `M${x.toFixed(1)} 0V${height}` }), this.make("text", { class: "degree", x: (x + 3).toFixed(1), y: height - 5 }, `${Math.abs(around).toFixed(digits)}° ${around < 0 ? t("W") : t("E")}`));
     }
     for (let n = Math.ceil(last.latitude / step); n * step <= first.latitude; n++) {
       const [, y] = at(project({ latitude: n * step, longitude: 0 }));
-      parts.push(this.make("path", { class: "degree", d: `M0 ${y.toFixed(1)}H${width}` }), this.make("text", { class: "degree", x: 4, y: (y - 4).toFixed(1) }, `${Math.abs(n * step).toFixed(digits)}° ${n < 0 ? "S" : "N"}`));
+      parts.push(this.make("path", { class: "degree", d: `M0 ${y.toFixed(1)}H${width}` }), this.make("text", { class: "degree", x: 4, y: (y - 4).toFixed(1) }, `${Math.abs(n * step).toFixed(digits)}° ${n < 0 ? t("S") : t("N")}`));
     }
     return parts;
   }

@@ -2,23 +2,24 @@
 
 import { ApiError, get, post } from "/static/api.js";
 import { arrange, h, setText } from "/static/dom.js";
+import { t } from "/static/language.js";
 import { who } from "/static/message.js";
 import { line } from "/static/words.js";
 
 const ACTIONS = {
-  create: { title: "New group", next: "Show the cost", yes: "Create it" },
-  add: { title: "Add people", next: "Show the cost", yes: "Add them" },
-  exclude: { title: "Exclude people", next: "Show the cost", yes: "Exclude them" },
-  leave: { title: "Leave the group", next: "Leave…", yes: "Leave it" },
-  accept: { title: "Accept the invitation", next: "Accept…", yes: "Accept" },
-  decline: { title: "Decline the invitation", next: "Decline…", yes: "Decline" },
-  return: { title: "Take part again", next: "Return…", yes: "Return" },
-  rename: { title: "Rename the group", next: "Show the cost", yes: "Rename it" },
-  mute: { title: "Mute", next: "Mute…", yes: "Mute it" },
-  history: { title: "Older messages", next: "Request them…", yes: "Request them now" },
-  unmute: { title: "Muted", next: "Unmute…", yes: "Unmute it" },
-  accept_fork: { title: "Accept", next: "Accept…", yes: "Accept it for all members" },
-  reject_fork: { title: "Reject", next: "Reject…", yes: "Reject it on this node" },
+  create: { title: t("New group"), next: t("Show the cost"), yes: t("Create it") },
+  add: { title: t("Add people"), next: t("Show the cost"), yes: t("Add them") },
+  exclude: { title: t("Exclude people"), next: t("Show the cost"), yes: t("Exclude them") },
+  leave: { title: t("Leave the group"), next: t("Leave…"), yes: t("Leave it") },
+  accept: { title: t("Accept the invitation"), next: t("Accept…"), yes: t("Accept") },
+  decline: { title: t("Decline the invitation"), next: t("Decline…"), yes: t("Decline") },
+  return: { title: t("Take part again"), next: t("Return…"), yes: t("Return") },
+  rename: { title: t("Rename the group"), next: t("Show the cost"), yes: t("Rename it") },
+  mute: { title: t("Mute"), next: t("Mute…"), yes: t("Mute it") },
+  history: { title: t("Older messages"), next: t("Request them…"), yes: t("Request them now") },
+  unmute: { title: t("Muted"), next: t("Unmute…"), yes: t("Unmute it") },
+  accept_fork: { title: t("Accept"), next: t("Accept…"), yes: t("Accept it for all members") },
+  reject_fork: { title: t("Reject"), next: t("Reject…"), yes: t("Reject it on this node") },
 };
 const LINE_MAX = 400;
 
@@ -34,7 +35,7 @@ class ChangeForm {
     this.name = ["create", "rename"].includes(action) ? h("input", { id: "group-name", name: "name", required: true, maxlength: "200", autocomplete: "off" }) : null;
     this.days = action === "create" ? h("input", { id: "erase-days", name: "days", type: "number", min: "1", max: "365", step: "1", inputmode: "numeric", "aria-describedby": "erase-words" }) : null;
     this.picks = h("div", { class: "picks" });
-    this.people = action === "add" || action === "exclude" || action === "create" ? h("fieldset", {}, h("legend", { class: "soft", text: "People" }), this.picks) : null;
+    this.people = action === "add" || action === "exclude" || action === "create" ? h("fieldset", {}, h("legend", { class: "soft", text: t("People") }), this.picks) : null;
     this.status = h("p", { role: "status" });
     this.next = h("button", { class: "button quiet", text: this.words.next });
     this.asked = h("div", { class: "cards", hidden: true, tabindex: "-1" });
@@ -42,12 +43,12 @@ class ChangeForm {
       "form",
       { class: fork ? null : "card", "aria-label": this.words.title },
       fork ? null : h("h2", { text: this.words.title }),
-      this.name && h("label", { for: "group-name", text: "Name; its members can read it" }),
+      this.name && h("label", { for: "group-name", text: t("Name; its members can read it") }),
       this.name,
       this.people,
-      this.days && h("label", { for: "erase-days", text: "Erase texts after so many days; empty: never" }),
+      this.days && h("label", { for: "erase-days", text: t("Erase texts after so many days; empty: never") }),
       this.days,
-      this.days && h("p", { class: "soft", id: "erase-words", text: "Erased texts can be read by no thief of a member’s device, and not by you. This cannot be changed later." }),
+      this.days && h("p", { class: "soft", id: "erase-words", text: t("Erased texts can be read by no thief of a member’s device, and not by you. This cannot be changed later.") }),
       h("div", {}, this.next),
       this.asked,
       this.status,
@@ -66,7 +67,7 @@ class ChangeForm {
     this.drawn = drawn;
     const marked = new Set(this.chosen());
     const picks = authors.map((author) => h("label", { class: "pick" }, h("input", { type: "checkbox", value: author.feed, checked: marked.has(author.feed) }), who(author)));
-    this.picks.replaceChildren(...(picks.length ? picks : [h("p", { class: "soft", text: "There is nobody to choose." })]));
+    this.picks.replaceChildren(...(picks.length ? picks : [h("p", { class: "soft", text: t("There is nobody to choose.") })]));
   }
 
   chosen() {
@@ -86,14 +87,14 @@ class ChangeForm {
     const request = this.request();
     if (!request.people.length && ["add", "exclude"].includes(this.action)) {
       this.status.className = "failed";
-      setText(this.status, "Choose people first.");
+      setText(this.status, t("Choose people first."));
       return;
     }
     await this.attempt(async () => {
       const { lines } = await post("/api/group/preview", request);
       this.asked.replaceChildren(
         ...lines.map((text) => h("p", { text: line(text, LINE_MAX) })),
-        h("p", { class: "buttons" }, h("button", { type: "button", class: "button", text: this.words.yes, onclick: () => this.confirm(request) }), h("button", { type: "button", class: "button quiet", text: "Cancel", onclick: () => this.unask() })),
+        h("p", { class: "buttons" }, h("button", { type: "button", class: "button", text: this.words.yes, onclick: () => this.confirm(request) }), h("button", { type: "button", class: "button quiet", text: t("Cancel"), onclick: () => this.unask() })),
       );
       this.onAsk?.(true);
       this.asked.hidden = false;
@@ -141,17 +142,17 @@ const others = async () => (await get("/api/people")).rows.filter((one) => !one.
 export class GroupView {
   constructor({ group }) {
     this.group = group;
-    this.title = h("h1", { tabindex: "-1", text: "Group" });
-    this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
+    this.title = h("h1", { tabindex: "-1", text: t("Group") });
+    this.about = h("p", { class: "soft", role: "status", text: t("Loading…") });
     this.now = h("ul");
     this.former = h("ul");
-    this.formerHead = h("h3", { text: "Cannot read what is written now" });
+    this.formerHead = h("h3", { text: t("Cannot read what is written now") });
     this.kept = h("p", { class: "soft" });
     this.tasks = h("ul");
     this.decisions = new Map(); // fork: Decision
     this.waiting = h("div", { class: "cards" });
     this.decision = h("p", { role: "status" });
-    this.readers = h("section", { class: "card", hidden: true, "aria-label": "Who can read what" }, h("h2", { text: "Who can read what" }), h("p", { class: "soft", text: "Times are when the new key arrived here." }), this.now, this.formerHead, this.former, this.kept);
+    this.readers = h("section", { class: "card", hidden: true, "aria-label": t("Who can read what") }, h("h2", { text: t("Who can read what") }), h("p", { class: "soft", text: t("Times are when the new key arrived here.") }), this.now, this.formerHead, this.former, this.kept);
     const done = () => this.refresh();
     this.forms = Object.fromEntries(["history", "accept", "decline", "add", "exclude", "rename", "mute", "unmute", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
     for (const form of Object.values(this.forms)) form.element.hidden = true;
@@ -159,12 +160,12 @@ export class GroupView {
       "div",
       { class: "sheet" },
       this.title,
-      h("p", {}, h("a", { href: `/c/${group}`, class: "plain", "data-page": true, text: "Messages of this group" })),
+      h("p", {}, h("a", { href: `/c/${group}`, class: "plain", "data-page": true, text: t("Messages of this group") })),
       this.about,
       this.decision,
       this.waiting,
       this.readers,
-      h("section", { class: "card", "aria-label": "Your node" }, h("h2", { text: "Your node" }), this.tasks),
+      h("section", { class: "card", "aria-label": t("Your node") }, h("h2", { text: t("Your node") }), this.tasks),
       ...Object.values(this.forms).map((form) => form.element),
     );
   }
@@ -175,7 +176,7 @@ export class GroupView {
       this.draw(found, people);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      setText(this.about, this.readers.hidden ? `${error.message} ${error.hint}` : `${error.message} Below is its last known state.`);
+      setText(this.about, this.readers.hidden ? `${error.message} ${error.hint}` : `${error.message} ${t("Below is its last known state.")}`);
     }
   }
 
@@ -183,7 +184,7 @@ export class GroupView {
     setText(this.title, line(found.title));
     const told = found.invitation || found.arriving;
     const invitation = told ? `${line(told, LINE_MAX)}. ` : "";
-    setText(this.about, `${invitation}You ${found.note ? `cannot write here: ${found.note}` : line(found.standing, LINE_MAX)}.`);
+    setText(this.about, `${invitation}${found.note ? t("You cannot write here: {reason}.", { reason: found.note }) : t("You {standing}.", { standing: line(found.standing, LINE_MAX) })}`);
     const now = found.readers.filter((one) => one.current);
     const former = found.readers.filter((one) => !one.current);
     this.now.replaceChildren(...now.map(reader));
@@ -231,7 +232,7 @@ class Decision {
     this.lines = h("div", { class: "cards" });
     // What is asked repeats these lines, with the cost.
     this.accept.onAsk = this.reject.onAsk = (asked) => { this.lines.hidden = asked; };
-    this.element = h("section", { class: "card cards", "aria-label": "Your decision" }, h("h2", { text: "Your decision" }), this.lines, this.accept.element, this.reject.element);
+    this.element = h("section", { class: "card cards", "aria-label": t("Your decision") }, h("h2", { text: t("Your decision") }), this.lines, this.accept.element, this.reject.element);
     this.draw(review);
   }
 
@@ -247,7 +248,7 @@ class Decision {
 export class NewGroupView {
   constructor() {
     this.form = new ChangeForm({ action: "create", done: (answer) => this.go?.(`/c/${answer.group}`) });
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "New group" }), h("p", { class: "soft", text: "Only its members can read a group, and you can exclude members again. Its cost is shown before it is made." }), this.form.element);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("New group") }), h("p", { class: "soft", text: t("Only its members can read a group, and you can exclude members again. Its cost is shown before it is made.") }), this.form.element);
   }
 
   async refresh() {

@@ -3,9 +3,10 @@
 import { ApiError, get } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
 import { MapDrawing } from "/static/drawing.js";
+import { parts, t, tn } from "/static/language.js";
 import { distance, way, wind } from "/static/mercator.js";
 import { who } from "/static/message.js";
-import { count, duration, line, nameOf } from "/static/words.js";
+import { agoOf, decimal, line, nameOf, number } from "/static/words.js";
 
 const EVERY_MS = 30_000;
 const POWERED = 101; // percent of a battery that is powered from outside
@@ -13,11 +14,11 @@ const OLD = 0.5; // of its validity
 
 export class MapView {
   constructor() {
-    this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
+    this.about = h("p", { class: "soft", role: "status", text: t("Loading…") });
     this.drawing = new MapDrawing();
     this.drawing.element.hidden = true;
     this.list = h("ul", { class: "cards" });
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Map" }), this.about, this.drawing.element, h("h2", { text: "Nodes" }), this.list);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Map") }), this.about, this.drawing.element, h("h2", { text: t("Nodes") }), this.list);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
 
@@ -38,26 +39,26 @@ export class MapView {
     const placed = rows.filter((row) => row.position);
     this.drawing.element.hidden = !placed.length;
     this.drawing.show(placed.map((row) => ({ author: row.author, position: row.position, old: isOld(row.position, nowUs) })));
-    const none = "Nobody shares a position. On the node, tinyssb position share publishes yours.";
-    setText(this.about, placed.length ? `${count(placed.length, "position")} of ${count(all, "node")}. Positions are what people share; they may be coarse.` : none);
+    const none = t("Nobody shares a position. On the node, tinyssb position share publishes yours.");
+    setText(this.about, placed.length ? `${tn(placed.length, "{n} position", "{n} positions")} ${tn(all, "of {n} node", "of {n} nodes")}. ${t("Positions are what people share; they may be coarse.")}` : none);
     const here = placed.find((row) => row.author.own)?.position;
     this.list.replaceChildren(...rows.map((row) => this.card(row, here, nowUs)));
   }
 
   card(row, here, nowUs) {
     const { author, position, sensors } = row;
-    const heard = row.heard_us === null ? "never" : author.own ? null : `${ago(row.heard_us, nowUs)}`;
+    const heard = row.heard_us === null ? t("never") : author.own ? null : ago(row.heard_us, nowUs);
     const facts = [
       ...(position ? placeFacts(position, author.own ? null : here, nowUs) : []),
       ...(sensors ? sensorFacts(sensors, nowUs) : []),
-      ...(heard ? [["Last entry", heard]] : []),
+      ...(heard ? [[t("Last entry"), heard]] : []),
     ];
-    const show = position && h("button", { type: "button", class: "plain", onclick: () => this.drawing.centreOn(position) }, "Show", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(author) })), " on the map");
+    const show = position && h("button", { type: "button", class: "plain", onclick: () => this.drawing.centreOn(position) }, ...parts(t("Show{name} on the map"), { name: h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(author) })) }));
     return h("li", { class: "card" }, h("h3", {}, who(author)), h("dl", { class: "facts" }, ...facts.flatMap(([term, value]) => [h("dt", { text: term }), h("dd", {}, value)])), show);
   }
 }
 
-const ago = (us, nowUs) => `${duration(Math.max(0, nowUs - us))} ago`;
+const ago = (us, nowUs) => agoOf(nowUs - us);
 
 function isOld({ time_us: timeUs, expires_us: expiresUs }, nowUs) {
   return expiresUs !== null && nowUs - timeUs > OLD * (expiresUs - timeUs);
@@ -65,32 +66,32 @@ function isOld({ time_us: timeUs, expires_us: expiresUs }, nowUs) {
 
 function placeFacts(position, here, nowUs) {
   const around = position.radius_m === null ? "" : ` ±${distance(position.radius_m)}`;
-  const moving = position.speed_m_s === null ? null : `${(3.6 * position.speed_m_s).toFixed(1)} km/h${position.course_degrees === null ? "" : ` ${wind(position.course_degrees)}`}`;
-  const rows = [["Position", `${position.latitude.toFixed(5)}, ${position.longitude.toFixed(5)}${around}, ${ago(position.time_us, nowUs)}${position.grouped ? ", for a group" : ""}`]];
+  const moving = position.speed_m_s === null ? null : `${decimal(3.6 * position.speed_m_s, 1)} km/h${position.course_degrees === null ? "" : ` ${wind(position.course_degrees)}`}`;
+  const rows = [[t("Position"), `${position.latitude.toFixed(5)}, ${position.longitude.toFixed(5)}${around}, ${ago(position.time_us, nowUs)}${position.grouped ? `, ${t("for a group")}` : ""}`]];
   if (here) {
     const { metres, course } = way(here, position);
-    rows.push(["From you", `${distance(metres)} ${wind(course)}`]);
+    rows.push([t("From you"), `${distance(metres)} ${wind(course)}`]);
   }
-  if (position.altitude_m !== null) rows.push(["Altitude", `${position.altitude_m.toLocaleString()} m`]);
-  if (moving) rows.push(["Speed", moving]);
+  if (position.altitude_m !== null) rows.push([t("Altitude"), `${number.format(position.altitude_m)} m`]);
+  if (moving) rows.push([t("Speed"), moving]);
   return rows;
 }
 
 function sensorFacts(sensors, nowUs) {
-  const volts = sensors.voltage_v === null ? null : `${sensors.voltage_v.toFixed(2)} V`;
-  const percent = sensors.battery_percent === null ? null : sensors.battery_percent === POWERED ? "powered from outside" : `${sensors.battery_percent} %`;
+  const volts = sensors.voltage_v === null ? null : `${decimal(sensors.voltage_v, 2)} V`;
+  const percent = sensors.battery_percent === null ? null : sensors.battery_percent === POWERED ? t("powered from outside") : `${sensors.battery_percent} %`;
   const air = [
-    sensors.temperature_c === null ? null : `${sensors.temperature_c.toFixed(1)} °C`,
-    sensors.humidity_percent === null ? null : `${sensors.humidity_percent} % humidity`,
-    sensors.pressure_hpa === null ? null : `${sensors.pressure_hpa.toFixed(1)} hPa`,
+    sensors.temperature_c === null ? null : `${decimal(sensors.temperature_c, 1)} °C`,
+    sensors.humidity_percent === null ? null : t("{n} % humidity", { n: sensors.humidity_percent }),
+    sensors.pressure_hpa === null ? null : `${decimal(sensors.pressure_hpa, 1)} hPa`,
   ];
   const joined = (parts) => parts.filter(Boolean).join(", ");
   return [
-    ["Status", sensors.status && h("bdi", { text: line(sensors.status, 60) })],
-    ["Battery", joined([percent, volts])],
-    ["Solar", sensors.solar_w === null ? null : `${sensors.solar_w.toFixed(1)} W`],
-    ["Weather", joined(air)],
-    ["Version", sensors.version && h("bdi", { text: line(sensors.version, 40) })],
-    ["Measured", ago(sensors.time_us, nowUs)],
+    [t("Status"), sensors.status && h("bdi", { text: line(sensors.status, 60) })],
+    [t("Battery"), joined([percent, volts])],
+    [t("Solar"), sensors.solar_w === null ? null : `${decimal(sensors.solar_w, 1)} W`],
+    [t("Weather"), joined(air)],
+    [t("Version"), sensors.version && h("bdi", { text: line(sensors.version, 40) })],
+    [t("Measured"), ago(sensors.time_us, nowUs)],
   ].filter(([, value]) => value);
 }

@@ -1,11 +1,14 @@
 // The projection of the map (Web Mercator, EPSG:3857), in units of the world's width, and distances on the Earth.
 
+import { t } from "/static/language.js";
+import { decimal } from "/static/words.js";
+
 const EARTH_M = 6_371_000;
 const AROUND_M = 40_075_017; // the equator
 const MOST_DEGREES = 85.0511; // beyond, a square world has no room
 const radians = (degrees) => (degrees * Math.PI) / 180;
 const degrees = (radian) => (radian * 180) / Math.PI;
-const WINDS = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
+const WINDS = [t("N"), t("NE"), t("E"), t("SE"), t("S"), t("SW"), t("W"), t("NW")];
 
 /** Returns the place on a world of 1 × 1, its origin in the north-west. */
 export function project({ latitude, longitude }) {
@@ -33,7 +36,7 @@ export const wind = (course) => WINDS[Math.round(course / 45) % 8];
 /** Returns a distance in words. */
 export function distance(metres) {
   if (metres < 1_000) return `${Math.round(metres)} m`;
-  return `${(metres / 1_000).toFixed(metres < 100_000 ? 1 : 0)} km`;
+  return `${decimal(metres / 1_000, metres < 100_000 ? 1 : 0)} km`;
 }
 
 /** Returns the largest of 1, 2, 5, 10, 20 … that is at most `most`. */

@@ -1,7 +1,8 @@
 // One message of the list.
 
 import { h, setText } from "/static/dom.js";
-import { called, count, digits, fullTime, isHappening, line, nameOf, size, summaryOf, textOf, timeOf } from "/static/words.js";
+import { parts, t, tn } from "/static/language.js";
+import { called, digits, fullTime, isHappening, line, nameOf, size, summaryOf, textOf, timeOf } from "/static/words.js";
 
 const FOLD_CHARACTERS = 1_200;
 const FOLD_LINES = 14;
@@ -12,7 +13,7 @@ export class Message {
     this.view = view;
     this.element = h("li", { id: `m-${row.id}`, tabindex: "-1" });
     this.receipt = h("span");
-    this.older = h("span", { class: "older", text: "Older message", hidden: true });
+    this.older = h("span", { class: "older", text: t("Older message"), hidden: true });
     this.thread = h("a", { class: "plain", "data-page": true, hidden: true });
     this.update(row);
   }
@@ -41,15 +42,15 @@ export class Message {
     const { row } = this;
     this.thread.hidden = !(answers || row.reply_to);
     this.thread.setAttribute("href", `/t/${group}/${row.id}`);
-    setText(this.thread, answers ? count(answers, "answer") : "Thread");
+    setText(this.thread, answers ? tn(answers, "{n} answer", "{n} answers") : t("Thread"));
   }
 
   draw() {
     const { row } = this;
     this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
     this.element.replaceChildren(
-      ...(row.gap ? [h("p", { class: "gap", dir: "auto", text: `… ${row.gap} before this …` })] : []),
-      h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, arrived ${timeOf(row.committed_us)}` : ""}` })),
+      ...(row.gap ? [h("p", { class: "gap", dir: "auto", text: `… ${t("{missing} before this", { missing: row.gap })} …` })] : []),
+      h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, ${t("arrived {time}", { time: timeOf(row.committed_us) })}` : ""}` })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
       h("footer", {}, this.older, this.foot(), this.receipt, this.thread, this.button()),
@@ -58,9 +59,10 @@ export class Message {
 
   times() {
     const { row } = this;
-    const came = `${row.own ? "Stored" : "Arrived"} ${fullTime(row.committed_us)}`;
-    const said = row.said_us === null ? "" : `; by its author’s clock ${fullTime(row.said_us)}`;
-    return `Written ${fullTime(row.written_us)}${row.doubtful ? ", which is uncertain" : ""}. ${came}${said}`;
+    const written = { time: fullTime(row.written_us) };
+    const came = { time: fullTime(row.committed_us) };
+    const said = row.said_us === null ? "" : `; ${t("by its author’s clock {time}", { time: fullTime(row.said_us) })}`;
+    return `${row.doubtful ? t("Written {time}, which is uncertain.", written) : t("Written {time}.", written)} ${row.own ? t("Stored {time}", came) : t("Arrived {time}", came)}${said}`;
   }
 
   quote(quoted) {
@@ -68,7 +70,7 @@ export class Message {
     return h(
       "button",
       { type: "button", class: "quote", onclick: () => this.view.reveal(quoted.id) },
-      h("span", { class: "unseen", text: "Follows " }),
+      h("span", { class: "unseen", text: `${t("Follows")} ` }),
       named(quoted.author),
       ": ",
       h("bdi", { text }),
@@ -77,53 +79,53 @@ export class Message {
 
   body() {
     const { row } = this;
-    if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: `Incomplete: ${row.chunks_held} of ${count(row.chunks, "packet")} have arrived.` })];
+    if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: tn(row.chunks, "Incomplete: {held} of {n} packet have arrived.", "Incomplete: {held} of {n} packets have arrived.", { held: row.chunks_held }) })];
     const parts = [];
     if (row.file?.href) return this.file(row.file);
     if (row.text) {
       const text = textOf(row);
       const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
-      if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `Not a text, but ${row.kind}:` }));
+      if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: t("Not a text, but {kind}:", { kind: row.kind }) }));
       parts.push(paragraph);
       if (text.length > FOLD_CHARACTERS || text.split("\n").length > FOLD_LINES) parts.push(this.unfold(paragraph));
-      if (row.cut) parts.push(h("p", { class: "soft", text: `The message has ${size(row.size)}; only its beginning is shown.` }));
+      if (row.cut) parts.push(h("p", { class: "soft", text: t("The message has {size}; only its beginning is shown.", { size: size(row.size) }) }));
     }
-    if (row.voice_size) parts.push(h("p", { class: "text odd", text: `Voice recording, ${size(row.voice_size)}. The phone app can play it.` }));
+    if (row.voice_size) parts.push(h("p", { class: "text odd", text: t("Voice recording, {size}. The phone app can play it.", { size: size(row.voice_size) }) }));
     return parts;
   }
 
   /** Returns a file: its name and size, a picture itself, and a link that saves it. */
   file({ name, size: bytes, href, picture, note }) {
-    const shown = line(name, 60) || "without a name";
+    const shown = line(name, 60) || t("without a name");
     const picked = picture && h("img", { class: "picture", src: href, alt: shown, onload: () => this.view.grown?.() });
     return [
-      h("p", { class: "text odd" }, "File ", h("bdi", { text: shown }), `, ${size(bytes)}${note}`),
+      h("p", { class: "text odd" }, ...parts(t("File {name}"), { name: h("bdi", { text: shown }) }), `, ${size(bytes)}${note}`),
       picked,
-      h("p", {}, h("a", { class: "plain", href, download: "", text: "Save" })),
+      h("p", {}, h("a", { class: "plain", href, download: "", text: t("Save") })),
     ].filter(Boolean);
   }
 
   unfold(paragraph) {
     paragraph.classList.add("folded");
-    const button = h("button", { type: "button", class: "plain", text: "Show all", "aria-expanded": "false" });
+    const button = h("button", { type: "button", class: "plain", text: t("Show all"), "aria-expanded": "false" });
     button.addEventListener("click", () => {
       const folded = paragraph.classList.toggle("folded");
       button.setAttribute("aria-expanded", String(!folded));
-      setText(button, folded ? "Show all" : "Show less");
+      setText(button, folded ? t("Show all") : t("Show less"));
     });
     return button;
   }
 
   foot() {
     const { row } = this;
-    if (row.placed === null) return h("span", { text: "Waits for earlier messages" });
-    return h("span", { text: row.packets > 1 ? count(row.packets, "packet") : "" });
+    if (row.placed === null) return h("span", { text: t("Waits for earlier messages") });
+    return h("span", { text: row.packets > 1 ? tn(row.packets, "{n} packet", "{n} packets") : "" });
   }
 
   button() {
     const { row } = this;
     if (row.placed === null) return null;
-    return h("button", { type: "button", class: "plain answer", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
+    return h("button", { type: "button", class: "plain answer", onclick: () => this.view.answer(row) }, t("Answer"), h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
 }
 
@@ -135,7 +137,7 @@ export function named(author) {
 
 /** Returns a name with the digits of the feed, which are unique. */
 export function who(author) {
-  if (author.own) return h("span", { class: "who", text: "You" });
+  if (author.own) return h("span", { class: "who", text: t("You") });
   if (!author.name) return h("span", { class: "who digits", text: digits(author.feed) });
   return h("span", { class: "who" }, h("bdi", { text: line(author.name, 40) }), " ", h("span", { class: "digits", text: digits(author.feed) }));
 }

@@ -2,7 +2,8 @@
 
 import { ApiError, get } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
-import { count, line, nameOf, summaryOf } from "/static/words.js";
+import { t, tn } from "/static/language.js";
+import { line, nameOf, summaryOf } from "/static/words.js";
 
 const KEY = "notify";
 /** Browsers notify only for pages from this machine itself, or over HTTPS. */
@@ -38,7 +39,7 @@ export class Notices {
     this.button.hidden = !possible();
     const blocked = possible() && Notification.permission === "denied";
     this.button.disabled = blocked;
-    setText(this.button, blocked ? "Notifications are blocked by the browser" : this.working ? "Stop notifications" : "Notify me of new messages");
+    setText(this.button, blocked ? t("Notifications are blocked by the browser") : this.working ? t("Stop notifications") : t("Notify me of new messages"));
   }
 
   get working() {
@@ -72,8 +73,8 @@ export class Notices {
   }
 
   async notify(row) {
-    const where = row.title ? `Group ${line(row.title, 40)}` : row.name === "public" ? "Public" : "Private";
-    const body = row.unread > 1 ? `${count(row.unread, "new message")}; the last: ${summaryOf(row.last, 120)}` : summaryOf(row.last, 120);
+    const where = row.title ? t("Group {name}", { name: line(row.title, 40) }) : row.name === "public" ? t("Public") : t("Private");
+    const body = row.unread > 1 ? tn(row.unread, "{n} new message; the last: {message}", "{n} new messages; the last: {message}", { message: summaryOf(row.last, 120) }) : summaryOf(row.last, 120);
     const title = `${nameOf(row.last.author)} · ${where}`;
     const options = { body, tag: row.name, icon: "/static/icon-192.png", data: `/c/${row.name}` };
     const worker = await navigator.serviceWorker?.getRegistration();
@@ -92,7 +93,7 @@ export class Notices {
       // Chrome on Android notifies only through a service worker, which there is over HTTPS alone
       this.on = false;
       choose(false);
-      setText(this.button, "This browser cannot notify");
+      setText(this.button, t("This browser cannot notify"));
       this.button.disabled = true;
     }
   }

@@ -2,6 +2,7 @@
 
 import { ApiError, post } from "/static/api.js";
 import { arrange, h, setText } from "/static/dom.js";
+import { t } from "/static/language.js";
 import { timeOf, visible } from "/static/words.js";
 
 const KEY = "outbox";
@@ -94,7 +95,7 @@ export class Waiting {
     this.key = key;
     this.source = source;
     this.items = new Map(); // once: element
-    this.element = h("ol", { class: "outbox", "aria-label": "Waiting on this device" });
+    this.element = h("ol", { class: "outbox", "aria-label": t("Waiting on this device") });
     this.draw = this.draw.bind(this);
     source.addEventListener("change", this.draw);
     this.draw();
@@ -106,10 +107,10 @@ export class Waiting {
     this.items = new Map(rows.map((row) => [row.request.once, before.get(row.request.once) ?? this.item(row)]));
     for (const row of rows) {
       const { status, again } = this.items.get(row.request.once);
-      setText(status, row.problem === null ? "Waits on this device, and is sent when the node is back." : `Not sent. ${visible(row.problem)}`);
+      setText(status, row.problem === null ? t("Waits on this device, and is sent when the node is back.") : `${t("Not sent.")} ${visible(row.problem)}`);
       status.className = row.problem === null ? "soft" : "failed";
       again.hidden = row.problem === null || row.fixed === true;
-      setText(again, row.costly ? "Send anyway" : "Try again");
+      setText(again, row.costly ? t("Send anyway") : t("Try again"));
     }
     arrange(this.element, [...this.items.values()].map(({ element }) => element));
   }
@@ -118,11 +119,11 @@ export class Waiting {
     const status = h("span");
     const find = () => outbox.rows.find((row) => row.request.once === request.once);
     const again = h("button", { type: "button", class: "plain", onclick: () => outbox.again(find()) });
-    const remove = h("button", { type: "button", class: "plain", text: "Delete", onclick: () => outbox.remove(request.once) });
+    const remove = h("button", { type: "button", class: "plain", text: t("Delete"), onclick: () => outbox.remove(request.once) });
     const element = h(
       "li",
       { class: "message own waits" },
-      h("header", {}, h("span", { class: "who", text: "You" }), h("time", { text: timeOf(written_ms * 1_000) })),
+      h("header", {}, h("span", { class: "who", text: t("You") }), h("time", { text: timeOf(written_ms * 1_000) })),
       h("p", { class: "text", dir: "auto", text: visible(request.text) }),
       h("footer", {}, status, again, !fixed && remove),
     );

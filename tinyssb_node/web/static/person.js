@@ -2,6 +2,7 @@
 
 import { ApiError, get, post } from "/static/api.js";
 import { alias, canSign, firstPrevious, fromHex, keyOf, prove, publicText, signEntry, toBase64, toHex } from "/static/entries.js";
+import { t, tn } from "/static/language.js";
 
 const WAITING_MAX = 50; // signed entries that wait; each has up to 42 packets
 const ME = "me";
@@ -131,8 +132,8 @@ class Person extends EventTarget {
   /** Signs a public text, and sends it. Returns the number of packets, and whether the node has it. Throws ApiError. */
   async publish(text, replyTo) {
     const packets = await this.alone(() => {
-      if (!this.canWrite) throw new ApiError("person", "This phone cannot sign now.", "See the page “You”.");
-      if (this.me.waiting.length >= WAITING_MAX) throw new ApiError("full", `${WAITING_MAX} messages wait already.`, "Find the node first.");
+      if (!this.canWrite) throw new ApiError("person", t("This phone cannot sign now."), t("See the page “You”."));
+      if (this.me.waiting.length >= WAITING_MAX) throw new ApiError("full", tn(WAITING_MAX, "{n} message waits already.", "{n} messages wait already."), t("Find the node first."));
       return this.sign(publicText(text, replyTo, this.me.dialect, Math.floor(Date.now() / 1_000)), text);
     });
     await this.sync();

@@ -2,8 +2,9 @@
 
 import { ApiError, get } from "/static/api.js";
 import { h } from "/static/dom.js";
+import { parts, t, tn } from "/static/language.js";
 import { named } from "/static/message.js";
-import { duration, line } from "/static/words.js";
+import { agoOf, duration, line, number } from "/static/words.js";
 
 const EVERY_MS = 60_000;
 const WIDTH = 600; // units of the drawing, which is as wide as its card
@@ -13,7 +14,7 @@ const MARGIN = 6;
 export class Readings {
   constructor() {
     this.list = h("ul", { class: "cards" });
-    this.element = h("section", { class: "cards", hidden: true, "aria-label": "Readings" }, h("h2", { text: "Readings" }), this.list);
+    this.element = h("section", { class: "cards", hidden: true, "aria-label": t("Readings") }, h("h2", { text: t("Readings") }), this.list);
     this.askedMs = -Infinity;
   }
 
@@ -36,13 +37,13 @@ function card({ author, label, points }) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const [lastUs, last] = points[points.length - 1];
   const spanUs = lastUs - points[0][0];
-  const ago = `${duration(Math.max(0, Date.now() * 1_000 - lastUs))} ago`;
-  const range = points.length > 1 ? `; ${points.length} values within ${duration(spanUs)}, from ${low.toLocaleString()} to ${high.toLocaleString()}` : "";
+  const ago = agoOf(Date.now() * 1_000 - lastUs);
+  const range = points.length > 1 ? `; ${tn(points.length, "{n} value within {time}, from {low} to {high}", "{n} values within {time}, from {low} to {high}", { time: duration(spanUs), low: number.format(low), high: number.format(high) })}` : "";
   return h(
     "li",
     { class: "card" },
-    h("h3", {}, h("bdi", { text: line(label, 60) || "Number" }), " of ", ...named(author)),
-    h("p", { text: `${last.toLocaleString()}, arrived ${ago}${range}` }),
+    h("h3", {}, ...parts(t("{value} of {author}"), { value: h("bdi", { text: line(label, 60) || t("Number") }), author: named(author) })),
+    h("p", { text: `${t("{value}, arrived {ago}", { value: number.format(last), ago })}${range}` }),
     points.length > 1 && chart(points, low, high),
   );
 }

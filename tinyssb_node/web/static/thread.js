@@ -3,8 +3,9 @@
 import { ApiError, get } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setText } from "/static/dom.js";
+import { t, tn } from "/static/language.js";
 import { Message } from "/static/message.js";
-import { count, line } from "/static/words.js";
+import { line } from "/static/words.js";
 
 const DEEP_MAX = 3; // a phone has no room for more
 
@@ -13,19 +14,19 @@ export class ThreadView {
     this.group = group;
     this.id = id;
     this.rows = new Map(); // id: Message
-    this.title = h("h1", { tabindex: "-1", text: "Thread" });
-    this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
-    this.list = h("ol", { "aria-label": "Thread" });
+    this.title = h("h1", { tabindex: "-1", text: t("Thread") });
+    this.about = h("p", { class: "soft", role: "status", text: t("Loading…") });
+    this.list = h("ol", { "aria-label": t("Thread") });
     this.composer = new Composer({ key: `thread ${id}`, sent: () => this.refresh() });
-    this.composer.box.placeholder = "Write an answer";
+    this.composer.box.placeholder = t("Write an answer");
     this.element = h(
       "div",
       { class: "chat" },
       h(
         "section",
         { class: "conversation" },
-        h("header", {}, this.title, this.about, h("a", { href: `/c/${group}`, class: "plain", "data-page": true, text: "All messages of this group" })),
-        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Thread" }, this.list, this.composer.waiting.element),
+        h("header", {}, this.title, this.about, h("a", { href: `/c/${group}`, class: "plain", "data-page": true, text: t("All messages of this group") })),
+        h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("Thread") }, this.list, this.composer.waiting.element),
         this.composer.element,
       ),
     );
@@ -40,7 +41,7 @@ export class ThreadView {
       setText(this.about, `${error.message} ${error.hint}`);
       return;
     }
-    setText(this.about, `${line(found.title)}, ${count(found.rows.length - 1, "answer")}`);
+    setText(this.about, `${line(found.title)}, ${tn(found.rows.length - 1, "{n} answer", "{n} answers")}`);
     for (const row of found.rows) {
       const known = this.rows.get(row.id);
       if (known) known.update(row);
@@ -60,7 +61,7 @@ export class ThreadView {
   }
 
   reveal() {
-    announce("The message that it answers is above it.");
+    announce(t("The message that it answers is above it."));
   }
 
   close() {

@@ -1,5 +1,5 @@
 // The page without the node: its own files, and files of messages that were opened before. The server puts VERSION in
-// front, which changes with any file, so that a browser fetches all of them anew, together.
+// front, which changes with any file, so that a browser fetches all of them anew, together. Its address names the language.
 
 const SHELL = `shell ${VERSION}`;
 const FILES = "files"; // of messages; they never change
@@ -14,6 +14,8 @@ async function fill() {
   const cache = await caches.open(SHELL);
   const page = await fetch("/", { cache: "no-cache" });
   const names = [...(await page.clone().text()).matchAll(/(?:src|href)="(\/static\/[^"]+)"/g)].map(([, name]) => name);
+  const language = new URL(self.location).searchParams.get("language");
+  if (language !== "en") names.push(`/static/${language}.json`);
   for (const name of new Set(names)) {
     if (await cache.match(name)) continue; // from an attempt that was cut off
     const file = await fetch(name, { cache: "no-cache" });

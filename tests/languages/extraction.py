@@ -1,0 +1,83 @@
+"""Messages in the code, and catalogues of their translations, by Babel."""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Final
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract
+from babel.messages.pofile import read_po, write_po
+
+from tinyssb_node.screens.languages import CATALOGUES
+
+ROOT: Final = Path(__file__).parents[2]
+KEYWORDS: Final[dict[str, Any]] = {"t": None, "tn": (2, 3)}
+"""Functions of messages, and which of their arguments are the text of one and of many."""
+DOMAINS: Final = {"page": ("tinyssb_node/web/static/*.js", "tinyssb_node/web/static/index.html")}
+"""Files of the messages of each catalogue."""
+HEADER: Final = r"""# How to translate: docs/howto/languages.md
+msgid ""
+msgstr ""
+"Language: {language}\n"
+"Plural-Forms: {plural}\n"
+"MIME-Version: 1.0\n"
+"Content-Type: text/plain; charset=utf-8\n"
+"Content-Transfer-Encoding: 8bit\n"
+
+"""
+"""First entry of each catalogue; dates and names of people are in the history of the repository."""
+_MARKED: Final = re.compile(rb'data-message>([^<]+)<|aria-label="([^"]+)" data-label')
+
+
+def _marked(file: IO[bytes], *_: object, **_options: object) -> Iterator[tuple[int, str, str, list[str]]]:
+    """Yield the marked texts of a document, as Babel wants them: line, function, message, comments."""
+    for number, line in enumerate(file, 1):
+        for found in _MARKED.finditer(line):
+            yield number, "t", (found[1] or found[2]).decode(), []
+
+
+METHODS: Final[dict[str, Any]] = {".js": "javascript", ".py": "python", ".html": _marked}
+OPTIONS: Final[dict[str, Any]] = {"parse_template_string": True, "jsx": False}
+
+
+def messages(domain: str) -> Catalog:
+    """Return all messages of a domain, without translations."""
+    catalogue = Catalog(project="tinySSB node", fuzzy=False)
+    for path in sorted(path for pattern in DOMAINS[domain] for path in ROOT.glob(pattern)):
+        with path.open("rb") as file:
+            for line, text, comments, _ in extract(
+                METHODS[path.suffix], file, KEYWORDS, ["Translators:"], options=OPTIONS
+            ):
+                catalogue.add(text, None, [(str(path.relative_to(ROOT)), line)], auto_comments=comments)
+    return catalogue
+
+
+def path_of(language: str, domain: str) -> Path:
+    """Return where a catalogue is."""
+    return CATALOGUES / language / f"{domain}.po"
+
+
+def read(language: str, domain: str) -> Catalog:
+    """Return the catalogue of a language."""
+    with path_of(language, domain).open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def write(catalogue: Catalog, path: Path) -> None:
+    """Write a catalogue, with a header that changes with nothing but the language."""
+    text = BytesIO()
+    write_po(text, catalogue, width=110, omit_header=True, ignore_obsolete=True, include_lineno=False)
+    header = HEADER.format(language=catalogue.locale, plural=catalogue.plural_forms)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(header + text.getvalue().decode(), "utf-8")
+
+
+def update(language: str, domain: str) -> None:
+    """Bring a catalogue up to date with the code, or begin it: new messages are empty, those that are gone are removed,
+    similar ones are marked as fuzzy."""
+    path = path_of(language, domain)
+    catalogue = read(language, domain) if path.exists() else Catalog(locale=language, fuzzy=False)
+    catalogue.update(messages(domain))
+    write(catalogue, path)
