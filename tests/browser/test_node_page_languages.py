@@ -96,6 +96,21 @@ def test_german_plurals_numbers_and_dates(browser: Browser) -> None:
         assert re.match(r"Geschrieben \w+, \d+\. \w+ \d{4} um \d\d:\d\d:\d\d", title), title
 
 
+def test_ukrainian_has_three_plural_forms_and_french_counts_none_as_one(browser: Browser) -> None:
+    with visited(browser, "uk") as visit:
+        words = [
+            plural(look_at(visit, "/node"), n).split()[-1] for n in (1, 2, 4, 5, 11, 12, 21, 22, 25, 111, 221)
+        ]
+        one, few, many = "пакет", "пакети", "пакетів"
+        assert words == [one, few, few, many, many, many, one, few, many, many, one]
+    with visited(browser, "fr") as visit:
+        assert [plural(look_at(visit, "/node"), n) for n in (0, 1, 2)] == [
+            "0 paquet",
+            "1 paquet",
+            "2 paquets",
+        ]
+
+
 def test_a_language_that_is_not_there_is_english(browser: Browser) -> None:
     with visited(browser, "it-IT") as visit:
         page = look_at(visit, "/node")

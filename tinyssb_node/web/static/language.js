@@ -5,7 +5,7 @@ const KEY = "language";
 const AGAIN_MS = [500, 2_000, 5_000]; // before each further attempt
 const PATIENCE_MS = 40_000;
 /** Languages of the page, each by its own name. */
-export const NAMES = { en: "English", de: "Deutsch" };
+export const NAMES = { en: "English", de: "Deutsch", es: "Español", fr: "Français", uk: "Українська" };
 const RIGHT_TO_LEFT = new Set(["ar", "fa", "he", "ur"]);
 
 /** Returns the language that was chosen on this device; null: the browser's. */
