@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import RunningDaemon, daemon, make_home, tinyssb
-from tinyssb_node.cli.checkup import examine
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.client import DaemonClient, DaemonError
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.screens.checkup import examine
 from tinyssb_node.store.home import Home
 
 KEY = "5d0c6e7af21b9034"

@@ -54,6 +54,7 @@ from tinyssb_node.control.rows import (
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.estimate import cost_question
 from tinyssb_node.screens.group_conversations import GroupConversation, waiting_reviews
 from tinyssb_node.screens.people import DisplayNames
@@ -101,6 +102,8 @@ class FakeNode:
         self.files: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.changes: list[tuple[str, str, tuple[str, ...]]] = []
         self.pages: list[SubjectPage] = []
+        self.log = Path("/nonexistent")
+        self.found: list[CheckResult] = []
         self._seen = 0
 
     @contextlib.contextmanager
@@ -380,6 +383,12 @@ class FakeNode:
 
     # --- the daemon
 
+    def problems(self) -> list[CheckResult]:
+        return self.found
+
+    def event_log(self) -> Path:
+        return self.log
+
     def status(self) -> StatusRow:
         return StatusRow(
             name="hut", feed=ANA.hex(), dialect="spec", version="0.1.0", home="/var/lib/tinyssb",
@@ -388,7 +397,10 @@ class FakeNode:
             networks=[
                 NetworkRow(
                     name="default", network=None, feeds=5, entries=1_234, arrivals=2_000, forked=0,
-                    refusals=[RefusalRow("ids", 27, 7_200_000_000), RefusalRow("queue", 3, 1)],
+                    refusals=[
+                        RefusalRow("ids", 25, 7_200_000_000), RefusalRow("budget", 4, 7_200_000_000),
+                        RefusalRow("queue", 1, 1),
+                    ],
                     disk=DiskUseRow(
                         own=30_000, followed=2_000_000, groups=0, others=4_900_000, others_max=5_000_000,
                         biggest=[FeedUseRow(EVE.hex(), 900_000)], evicted=2, closed=False,

@@ -35,6 +35,7 @@ from tinyssb_node.control.group_rows import GroupArrivingRow, GroupBudgetRow, Gr
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import drafts
+from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
 from tinyssb_node.screens.subject_pages import SubjectPage
 from tinyssb_node.web import app, limits
@@ -168,12 +169,26 @@ def test_people_node_and_receipts(quiet: str) -> None:
     (disk,) = node["disk"]
     assert disk["use"] == "own 30.0 kB, followed 2.0 MB, groups 0 B, others 4.9 MB of 5.0 MB"
     assert disk["biggest"].endswith(" 900 kB")
-    assert "tinyssb purge" in disk["problem"]
     (limit,) = node["limits"]
-    assert limit["what"].startswith("27 ids of strangers' feeds")
-    assert "set.ids_per_hour" in limit["todo"]
+    assert limit["what"] == "4 packets had to wait for airtime"
+    assert "tinyssb airtime" in limit["todo"]
     receipt = receipts[message_id("first").hex()]
     assert (receipt["held"], receipt["expected"], receipt["missing"][0]["name"]) == (2, 3, "Bob from the hut")
+
+
+def test_alerts_are_what_the_checks_find_looked_for_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = FakeNode()
+    finding = CheckResult("daemon", ok=False, found="not open", advice="Open it.", about="face lora:hut")
+    with serving(node) as address:
+        assert ask(address, "/api/alerts").json == {"alerts": []}
+        node.found = [finding]
+        assert ask(address, "/api/alerts").json == {"alerts": []}, "a check is not made for each page"
+        monkeypatch.setattr(limits, "CHECK_S", 0.0)
+        assert ask(address, "/api/alerts").json == {
+            "alerts": [
+                {"check": "daemon", "about": "face lora:hut", "found": "not open", "advice": "Open it."}
+            ]
+        }
 
 
 def test_a_text_is_said_where_it_was_written() -> None:
@@ -377,6 +392,7 @@ def test_the_document_names_nothing_that_is_not_served_from_here(quiet: str) -> 
     assert manifest.headers["content-type"] == "application/manifest+json"
     named = {*names, *(icon["src"] for icon in manifest.json["icons"]), "/static/worker.js"}
     named |= {"/static/drawing.js", "/static/map.js", "/static/mercator.js"}  # loaded with the map
+    named |= {"/static/history.js"}  # loaded with the node's view
     assert sorted(named) == sorted(
         f"/static/{path.name}" for path in STATIC.iterdir() if path.name != "index.html"
     )

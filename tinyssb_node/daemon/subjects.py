@@ -110,6 +110,15 @@ SUBJECTS: Final = (
         process_command=("telemetry", "run"),
         checks="checkup",
     ),
+    Subject(
+        folder="alerts",
+        extra=None,
+        commands={"commands": {"alerts": "show what is wrong with the node; post it to a webhook"}},
+        table="alerts",
+        config="config",
+        process="the alert sender",
+        process_command=("alerts", "run"),
+    ),
 )
 """All there are."""
 

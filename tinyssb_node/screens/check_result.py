@@ -15,3 +15,6 @@ class CheckResult:
     """The finding."""
     advice: str = ""
     """The next step; empty if there is none."""
+    about: str = ""
+    """The face, network, limit or process in question, if the check looks at several. With `check` it names a problem
+    for as long as that lasts, while numbers in `found` change."""

@@ -224,6 +224,8 @@ def _node_routes(service: PageService) -> list[Route]:
         _json_route("/api/messages", messages),
         _json_route("/api/circle", circle),
         _json_route("/api/node", lambda _request: service.node()),
+        _json_route("/api/alerts", lambda _request: service.alerts()),
+        _json_route("/api/history", lambda _request: service.history()),
         _json_route("/api/receipts", lambda _request: service.receipts()),
         _json_route("/api/search", search, "POST"),
         _json_route("/api/say", say, "POST"),

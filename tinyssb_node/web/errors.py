@@ -37,6 +37,16 @@ class PhoneRefusedError(ProblemError):
     code = "phone_refused"
 
 
+class EventLogUnreadableError(ProblemError):
+    """The node's event log cannot be read."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        super().__init__(
+            f"The event log in {folder} cannot be read: {error.strerror or error}.",
+            f"Check the folder's owner and its disk: ls -ld {folder}",
+        )
+
+
 class PhonesFileError(ProblemError):
     """The file of guests' phones cannot be read or written."""
 

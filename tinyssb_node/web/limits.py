@@ -32,6 +32,11 @@ NAME_MAX: Final = 128
 before that. What somebody calls itself may have a million."""
 PATIENCE_S: Final = 3.0
 """Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
+CHECK_S: Final = 10.0
+"""Seconds for which a check of the node is shown to all pages: it reads the list of feeds, and asks the daemon."""
+HISTORY_SLICE_S: Final = 0.25
+"""Seconds that one question about the last week may read the event log: a page asks again each second, so a core has
+three quarters of the time for all else."""
 SIGN_S: Final = 5.0
 """Seconds between signs of life to a page without news; it takes three missing ones for a lost connection."""
 CALL_S: Final = 10.0

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.setup import node_name, read_node_identity
 from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.screens.check_result import CheckResult
+from tinyssb_node.screens.checkup import problems
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.web import limits
@@ -19,7 +22,8 @@ class NodeOpener:
         self._network = network
         config = read_config(home)
         self._socket = config.control.socket
-        self._prefix = config.find_network(network or DEFAULT_NETWORK)[1].prefix
+        self._name, found = config.find_network(network or DEFAULT_NETWORK)
+        self._prefix = found.prefix
 
     @property
     def folder(self) -> Path:
@@ -29,6 +33,14 @@ class NodeOpener:
     def network_prefix(self) -> bytes:
         """Return the first bytes of all that is signed in the network."""
         return self._prefix
+
+    def event_log(self) -> Path:
+        """Return the folder of the network's event log. Raises IdentityError."""
+        return self._home.of(self._name).events / node_name(read_node_identity(self._home).feed)
+
+    def problems(self) -> list[CheckResult]:
+        """Return what is wrong with the node."""
+        return problems(self._home)
 
     def node(self) -> NodeSession:
         """Open a session, once for each thread; needs no running daemon. Raises LocalError."""

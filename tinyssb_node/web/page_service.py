@@ -20,9 +20,11 @@ from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
+from tinyssb_node.web.errors import EventLogUnreadableError
+from tinyssb_node.web.history import EventHistory, until
 from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.event_streams import EventStreams, make_event, wait_for
-from tinyssb_node.web.shapes import NodeFigures, Shape, cost_shape, node_shape
+from tinyssb_node.web.shapes import NodeFigures, Shape, alert_shape, cost_shape, node_shape
 from tinyssb_node.web.views import OutgoingMessage
 
 Found = TypeVar("Found")
@@ -82,6 +84,10 @@ class PageService:
         self._opener = opener
         self._reader = NodeWorker(opener, "reading")
         self._writer = NodeWorker(opener, "writing")
+        self._observer = NodeWorker(opener, "observing")
+        self._history: EventHistory | None = None
+        self._alerts: Shape = {}
+        self._checked_s = -limits.CHECK_S
         self._streams = EventStreams(poll=self._poll, events=self._events, tick_s=tick_s, heartbeat_s=sign_s)
         self._sign_s = sign_s
         self._sent: OrderedDict[Hashable, asyncio.Task[Shape]] = OrderedDict()
@@ -190,6 +196,30 @@ class PageService:
         found = self._ask_figures()
         return node_shape(found.status, found.faces, found.airtime)
 
+    async def history(self) -> Shape:
+        """Return the last week by the hour, as far as the event log has been read. Raises BusyError,
+        EventLogUnreadableError, and as the opener does."""
+        return await self._observer.do(self._read_history)
+
+    def _read_history(self) -> Shape:
+        if self._history is None:
+            self._history = EventHistory(self._opener.event_log())
+        try:
+            share = self._history.read(time.time_ns() // 1_000, until(limits.HISTORY_SLICE_S))
+        except OSError as error:
+            raise EventLogUnreadableError(self._opener.event_log(), error) from error
+        return {"read": share, "first_us": self._history.first_us, **self._history.columns()}
+
+    async def alerts(self) -> Shape:
+        """Return what is wrong with the node, found within the last seconds. Raises BusyError."""
+        return await self._observer.do(self._check)
+
+    def _check(self) -> Shape:
+        if time.monotonic() - self._checked_s >= limits.CHECK_S:
+            self._alerts = {"alerts": [alert_shape(one) for one in self._opener.problems()]}
+            self._checked_s = time.monotonic()
+        return self._alerts
+
     async def figures(self) -> NodeFigures | None:
         """Return the node's figures for Prometheus; None if the daemon does not answer. Raises BusyError."""
         try:
@@ -277,3 +307,4 @@ class PageService:
         self.stop()
         await self._reader.close()
         await self._writer.close()
+        await self._observer.close()

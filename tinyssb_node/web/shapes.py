@@ -17,7 +17,8 @@ from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import is_late
-from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
+from tinyssb_node.screens.check_result import CheckResult
+from tinyssb_node.screens.disk_words import biggest_words, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.follow_words import pending_count
 from tinyssb_node.screens.group_conversations import (
@@ -38,10 +39,9 @@ from tinyssb_node.screens.group_details import (
     spent,
     standing,
 )
-from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
+from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
 
@@ -256,11 +256,7 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
             {"what": what_was_refused(row), "todo": what_to_do(row)}
             for network in status.networks
             for row in recent(network.refusals, status.uptime_us)
-        ]
-        + [
-            {"what": problem[0], "todo": problem[1]}
-            for network in status.networks
-            if (problem := phone_problem(network.phones)) is not None
+            if row.rule not in UNDECIDED
         ],
         "disk": [disk_shape(network) for network in status.networks if network.disk is not None],
         "links": [row.fields() for row in faces],
@@ -272,13 +268,16 @@ def disk_shape(network: NetworkRow) -> Shape:
     """Return the room that the feeds of a network take, in words."""
     row = network.disk
     assert row is not None
-    problem = disk_problem(row)
     return {
         "network": network.name,
         "use": use_words(row),
         "biggest": biggest_words(row),
-        "problem": None if problem is None else " ".join(problem),
     }
+
+
+def alert_shape(row: CheckResult) -> Shape:
+    """Return what is wrong with the node, and what to do about it."""
+    return {"check": row.check, "about": row.about, "found": row.found, "advice": row.advice}
 
 
 def cost_shape(packets: int, costs: Iterable[AirtimeCost]) -> Shape:

@@ -237,7 +237,7 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Check the node and its settings."""
-    from tinyssb_node.cli.checkup import examine
+    from tinyssb_node.screens.checkup import examine
 
     findings = examine(Home.find(arguments.home, os.environ))
     for finding in findings:

@@ -3,6 +3,7 @@
 import { h } from "/static/dom.js";
 import { t, tn } from "/static/language.js";
 import { distance, project, rounded, unproject, worldMetres } from "/static/mercator.js";
+import { svg } from "/static/plot.js";
 import { line, nameOf } from "/static/words.js";
 
 const LEAST = 256; // pixels of the world's width
@@ -14,13 +15,7 @@ const TICKS = [90, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.0
 
 export class MapDrawing {
   constructor() {
-    const kind = document.querySelector(".brand svg").namespaceURI;
-    this.make = (name, attributes = {}, ...children) => {
-      const part = document.createElementNS(kind, name);
-      for (const [key, value] of Object.entries(attributes)) if (value !== null) part.setAttribute(key, value);
-      part.append(...children);
-      return part;
-    };
+    this.make = svg;
     this.svg = this.make("svg", { class: "map", tabindex: "0", role: "img" });
     const button = (text, name, act) => h("button", { type: "button", class: "button quiet", "aria-label": name, onclick: act, text });
     this.element = h("div", { class: "map-frame" }, this.svg, h("div", { class: "map-buttons" }, button("+", t("Zoom in"), () => this.zoom(2)), button("−", t("Zoom out"), () => this.zoom(0.5)), button(t("All"), t("Show all"), () => this.fit())));

@@ -14,21 +14,27 @@ export class NodeView {
   constructor() {
     this.about = h("p", { class: "soft", role: "status", text: t("Loading…") });
     this.facts = h("dl", { class: "facts card" });
+    this.alerts = h("ul", { class: "cards", "aria-label": t("Alerts"), hidden: true });
     this.limits = h("ul", { class: "cards", hidden: true });
     this.links = h("ul", { class: "cards" });
     this.airtime = h("ul", { class: "cards" });
     this.readings = new Readings();
+    this.history = h("div");
     this.subjects = h("div", { class: "cards" });
     this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: t("Links") }), this.links, h("h2", { text: t("Airtime") }), this.airtime);
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Node") }), this.about, this.body, this.readings.element, this.subjects, languageChoice());
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Node") }), this.about, this.alerts, this.body, this.history, this.readings.element, this.subjects, languageChoice());
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
 
   close() {
     clearInterval(this.timer);
+    this.week?.close();
+    this.closed = true;
   }
 
   async refresh() {
+    this.readAlerts();
+    this.readHistory();
     this.readings.refresh();
     this.readSubjects();
     try {
@@ -49,6 +55,33 @@ export class NodeView {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.subjects.replaceChildren(h("p", { class: "soft", text: `${error.message} ${error.hint}` }));
+    }
+  }
+
+  /** Shows the last week. Its code is loaded with it: the first load of the page has to be small. */
+  async readHistory() {
+    this.loading ??= import("/static/history.js").then(
+      ({ History }) => {
+        this.week = new History();
+        this.history.replaceWith(this.week.element);
+      },
+      () => { this.loading = null; }, // loaded with the next refresh
+    );
+    await this.loading;
+    if (!this.closed) this.week?.refresh();
+  }
+
+  /** Shows what is wrong, also while the daemon is away. */
+  async readAlerts() {
+    try {
+      const { alerts } = await get("/api/alerts");
+      const drawn = JSON.stringify(alerts);
+      if (drawn === this.drawnAlerts) return;
+      this.drawnAlerts = drawn;
+      this.alerts.hidden = !alerts.length;
+      this.alerts.replaceChildren(...alerts.map(alert));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error; // the node's state, above, says what is wrong
     }
   }
 
@@ -100,8 +133,12 @@ function subject(page) {
 
 function room(one) {
   const of = one.network === "default" ? "" : ` (${one.network})`;
-  const rows = [[`${t("Disk")}${of}`, line(one.use, 200)], [`${t("Biggest others")}${of}`, line(one.biggest || t("none"), 300)]];
-  return one.problem === null ? rows : [...rows, [`${t("Disk problem")}${of}`, h("span", { class: "failed", text: line(one.problem, 500) })]];
+  return [[`${t("Disk")}${of}`, line(one.use, 200)], [`${t("Biggest others")}${of}`, line(one.biggest || t("none"), 300)]];
+}
+
+function alert(one) {
+  const found = line(one.found, 500);
+  return h("li", { class: "card alert" }, h("p", { class: "failed", text: `${found.slice(0, 1).toUpperCase()}${found.slice(1)}` }), h("p", { text: line(one.advice, 500) }));
 }
 
 function limit(one) {

@@ -4,12 +4,10 @@ import { ApiError, get } from "/static/api.js";
 import { h } from "/static/dom.js";
 import { parts, t, tn } from "/static/language.js";
 import { named } from "/static/message.js";
+import { curve } from "/static/plot.js";
 import { agoOf, duration, line, number } from "/static/words.js";
 
 const EVERY_MS = 60_000;
-const WIDTH = 600; // units of the drawing, which is as wide as its card
-const HEIGHT = 120;
-const MARGIN = 6;
 
 export class Readings {
   constructor() {
@@ -44,24 +42,6 @@ function card({ author, label, points }) {
     { class: "card" },
     h("h3", {}, ...parts(t("{value} of {author}"), { value: h("bdi", { text: line(label, 60) || t("Number") }), author: named(author) })),
     h("p", { text: `${t("{value}, arrived {ago}", { value: number.format(last), ago })}${range}` }),
-    points.length > 1 && chart(points, low, high),
+    points.length > 1 && curve(points, low, high),
   );
-}
-
-/** Returns the line of a series, which the words above say for those who cannot see it. */
-function chart(points, low, high) {
-  const [firstUs, lastUs] = [points[0][0], points[points.length - 1][0]];
-  const x = (us) => MARGIN + ((WIDTH - 2 * MARGIN) * (us - firstUs)) / (lastUs - firstUs || 1);
-  const y = (value) => HEIGHT - MARGIN - ((HEIGHT - 2 * MARGIN) * (value - low)) / (high - low || 1);
-  const kind = document.querySelector(".brand svg").namespaceURI;
-  const drawing = document.createElementNS(kind, "svg");
-  const path = document.createElementNS(kind, "polyline");
-  path.setAttribute("points", points.map(([us, value]) => `${x(us).toFixed(1)},${y(value).toFixed(1)}`).join(" "));
-  path.setAttribute("vector-effect", "non-scaling-stroke");
-  drawing.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  drawing.setAttribute("preserveAspectRatio", "none");
-  drawing.setAttribute("class", "chart");
-  drawing.setAttribute("aria-hidden", "true");
-  drawing.append(path);
-  return drawing;
 }

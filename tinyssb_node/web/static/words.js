@@ -82,7 +82,12 @@ export function duration(us) {
 /** Returns how long ago something was. */
 export const agoOf = (us) => t("{time} ago", { time: duration(Math.max(0, us)) });
 
-export const size = (bytes) => (bytes < 1_000 ? tn(bytes, "{n} byte", "{n} bytes") : `${decimal(bytes / 1_000, 1)} kB`);
+/** Returns a number of bytes in the most fitting unit. */
+export function size(bytes) {
+  if (bytes < 1_000) return tn(bytes, "{n} byte", "{n} bytes");
+  if (bytes < 1e6) return `${decimal(bytes / 1_000, 1)} kB`;
+  return bytes < 1e9 ? `${decimal(bytes / 1e6, 1)} MB` : `${decimal(bytes / 1e9, 1)} GB`;
+}
 
 /** Returns the cost of a message, in words. */
 export function costOf({ packets, costs }) {

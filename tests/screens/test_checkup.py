@@ -15,11 +15,13 @@ from websockets.sync.client import connect
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
 from tests.daemon.test_process import free_port
 from tests.nodes import feed_of
-from tinyssb_node.cli.checkup import examine
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import AirtimeRow
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.check_result import CheckResult
+from tinyssb_node.screens.checkup import examine, problems
 from tinyssb_node.store.home import Home
 
 Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns
@@ -146,3 +148,36 @@ def test_a_limit_that_keeps_feeds_out_is_named_with_what_to_do(tmp_path: Path) -
     limit = found["limits"]
     assert "too many feeds of the set have no entry yet" in limit["found"]
     assert "set.ids_per_hour" in limit["advice"]
+
+
+def account(band: str, wait_us: int | None) -> AirtimeRow:
+    return AirtimeRow(
+        band=band, faces=[], limit_us=36_000_000, window_us=3_600_000_000, used_us=36_000_000, left_us=0,
+        advert_left_us=0, content_left_us=0, full_us=205_056, wait_us=wait_us,
+    )  # fmt: skip
+
+
+def test_airtime_that_is_used_up_for_a_minute_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+    accounts = [account("g1", 59_000_000), account("g3", 754_000_000), account("g4", None)]
+    with daemon(tmp_path / "a"):
+        assert problems(Home(tmp_path / "a")) == []
+        monkeypatch.setattr(DaemonClient, "airtime", lambda _client: accounts)
+        (found,) = problems(Home(tmp_path / "a"))
+    assert (found.check, found.about) == ("airtime", "g3")
+    assert "used up; the next message is sent in 12 min 34 s" in found.found
+
+
+def test_problems_have_a_name_that_stays(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        spec = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}"
+        make_home(tmp_path / "a", spec)
+        with daemon(tmp_path / "a"):
+            until_s = time.monotonic() + PATIENCE_S
+            while not (found := problems(Home(tmp_path / "a"))):
+                assert time.monotonic() < until_s
+    assert [(one.check, one.about) for one in found] == [("daemon", f"face {spec}")]

@@ -1,14 +1,15 @@
-"""Checks of `doctor`: each states a finding and, if something is wrong, what to do."""
+"""Checks of `doctor` and of alerts: each states a finding and, if something is wrong, what to do."""
 
 import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Final
 
 from tinyssb_node import limits, version
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
-from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow
+from tinyssb_node.control.rows import AirtimeRow, CompanionRow, EndpointRow, IdentityRow, NetworkRow
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.identities import names_of
 from tinyssb_node.daemon.setup import read_node_identity
@@ -20,14 +21,19 @@ from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.screens.phone_words import phone_problem
+from tinyssb_node.screens.render import duration
 from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
 
+_LONG_WAIT_US: Final = 60_000_000
+"""A message that waits for airtime as long as this is one that people ask about; radios pause for less all the time."""
 
-def examine(home: Home) -> list[CheckResult]:
-    """Check everything a node needs, the most basic things first."""
+
+def examine(home: Home, *, optional: bool = True) -> list[CheckResult]:
+    """Check everything a node needs, the most basic things first; *optional* subjects, too, some of which ask their
+    sources."""
     checks: tuple[tuple[str, Callable[[Home], CheckResult | list[CheckResult]]], ...] = (
         ("home", _check_home),
         ("identity", _check_identity),
@@ -36,7 +42,11 @@ def examine(home: Home) -> list[CheckResult]:
         ("disk", _check_disk),
         ("clock", _check_clock),
         ("daemon", _check_daemon),
-        *((subject.table, subject.load(subject.checks).examine) for subject in present() if subject.checks),
+        *(
+            (subject.table, subject.load(subject.checks).examine)
+            for subject in present()
+            if optional and subject.checks
+        ),
     )
     findings: list[CheckResult] = []
     for name, check in checks:
@@ -160,6 +170,11 @@ def _check_clock(home: Home) -> CheckResult:
     return CheckResult("clock", ok=True, found=found)
 
 
+def problems(home: Home) -> list[CheckResult]:
+    """Return what is wrong with the node, without asking the sources of optional subjects: what an alert is about."""
+    return [finding for finding in examine(home, optional=False) if not finding.ok]
+
+
 def _check_written(one: IdentityRow) -> CheckResult | None:
     """Check that a further identity can write; None if it can."""
     waiting, name = one.waiting, one.name
@@ -176,7 +191,7 @@ def _check_written(one: IdentityRow) -> CheckResult | None:
         advice = "Wait until peers with the feed are in reach. Details: docs/reference/keys.md"
     else:
         return None
-    return CheckResult("daemon", ok=False, found=found, advice=advice)
+    return CheckResult("daemon", ok=False, found=found, advice=advice, about=f"identity {name}")
 
 
 def _check_open(end: EndpointRow) -> CheckResult | None:
@@ -188,6 +203,21 @@ def _check_open(end: EndpointRow) -> CheckResult | None:
         ok=False,
         found=f"the face {end.spec} is not open: {end.problem}",
         advice="The node retries every half minute. If the face can never work, change `faces` in config.toml.",
+        about=f"face {end.spec}",
+    )
+
+
+def _check_airtime(account: AirtimeRow) -> CheckResult | None:
+    """Check that a full packet may be sent; None if it may, or if a full disk is what keeps it back."""
+    if account.wait_us is None or account.wait_us < _LONG_WAIT_US:
+        return None
+    return CheckResult(
+        "airtime",
+        ok=False,
+        found=f"{account.band}: the airtime that the law allows is used up; the next message is sent in "
+        f"{duration(account.wait_us)}",
+        advice="Messages wait, and none is lost. What took the airtime: tinyssb airtime",
+        about=account.band,
     )
 
 
@@ -196,7 +226,8 @@ def _check_limits(network: NetworkRow, now_us: int) -> Iterator[CheckResult]:
     for one in recent(network.refusals, now_us):
         if one.rule in UNDECIDED:
             found = _where(network) + what_was_refused(one)
-            yield CheckResult("limits", ok=False, found=found, advice=what_to_do(one))
+            about = f"{one.rule} in {network.name}"
+            yield CheckResult("limits", ok=False, found=found, advice=what_to_do(one), about=about)
 
 
 def _check_use(network: NetworkRow) -> CheckResult | None:
@@ -213,7 +244,8 @@ def _found_in(network: NetworkRow, part: str, problem: tuple[str, str] | None) -
     """Return a *problem* of a network, and what to do, as a result; None for none."""
     if problem is None:
         return None
-    return CheckResult(part, ok=False, found=_where(network) + problem[0], advice=problem[1])
+    found = _where(network) + problem[0]
+    return CheckResult(part, ok=False, found=found, advice=problem[1], about=f"network {network.name}")
 
 
 def _where(network: NetworkRow) -> str:
@@ -232,6 +264,7 @@ def _check_companion(one: CompanionRow) -> CheckResult | None:
         ok=False,
         found=f"the {one.name} has ended{times}: {one.problem}",
         advice=f"{one.advice} {after}".lstrip(),
+        about=one.name,
     )
 
 
@@ -240,7 +273,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
     config: Config = read_config(home)
     try:
         with DaemonClient(config.control.socket) as node:
-            status = node.status()
+            status, accounts = node.status(), list(node.airtime())
     except DaemonUnreachableError as error:
         return CheckResult("daemon", ok=False, found=error.message, advice=error.hint)
     if status.read_only:
@@ -268,6 +301,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         *map(_check_written, status.identities),
         *map(_check_open, status.endpoints),
         *map(_check_companion, status.companions),
+        *map(_check_airtime, accounts),
         *map(_check_use, status.networks),
         *map(_check_phones, status.networks),
         *(one for network in status.networks for one in _check_limits(network, status.uptime_us)),
