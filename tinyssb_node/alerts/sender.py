@@ -1,14 +1,10 @@
-"""Sender of alerts: a process beside the daemon, which checks the node and posts what has lasted to the webhook."""
+"""Sender of alerts: it checks the node, and posts what has lasted to the webhook."""
 
-import os
+import asyncio
 import random
-import select
-import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NoReturn
 
 from tinyssb_node.alerts import limits
 from tinyssb_node.alerts.saved import read_saved, saved_path, serialize_saved
@@ -79,16 +75,8 @@ class AlertSender:
         with suppress(OSError), in_the_place_of(saved_path(self._home)) as file:
             file.write(serialize_saved(self._watch.announced()))
 
-
-def run_sender(sender: AlertSender, *, supervised: bool) -> None:
-    """Look again and again, until SIGTERM, or the end of standard input if *supervised*."""
-    signal.signal(signal.SIGTERM, _end)
-    while True:
-        sender.look()
-        waiting = select.select([sys.stdin] if supervised else [], [], [], limits.LOOK_S)
-        if waiting[0] and not os.read(sys.stdin.fileno(), 4_096):
-            return
-
-
-def _end(_number: int, _frame: object) -> NoReturn:
-    raise SystemExit(0)
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            await asyncio.to_thread(self.look)
+            await asyncio.sleep(limits.LOOK_S)

@@ -113,7 +113,9 @@ SUBJECTS: Final = (
     Subject(
         folder="alerts",
         extra=None,
-        commands={"commands": {"alerts": "show what is wrong with the node; post it to a webhook"}},
+        commands={
+            "commands": {"alerts": "show what is wrong with the node; tell it a webhook and Home Assistant"}
+        },
         table="alerts",
         config="config",
         process="the alert sender",

@@ -6,6 +6,7 @@ from typing import Final
 
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.access import is_local
+from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.mqtt_topics import ROOT
 from tinyssb_node.faces.spec_reader import SpecReader, bracketed, matching
 from tinyssb_node.ids import FaceName
@@ -90,6 +91,26 @@ def parse_mqtt(reader: SpecReader) -> MqttSpec | None:
     _check(reader, spec)
     reader.end(MQTT_OPTIONS)
     return spec
+
+
+def parse_broker(text: str) -> MqttSpec:
+    """Read the spec string of a broker that is no face, which ``broker_flaw`` has checked."""
+    spec = parse_mqtt(SpecReader(text))
+    assert spec is not None, "broker_flaw() has checked it"
+    return spec
+
+
+def broker_flaw(text: str) -> str | None:
+    """Return what is wrong with the spec string of a broker that is no face, as a rule for people; None: nothing."""
+    try:
+        spec = parse_mqtt(SpecReader(text))
+    except FaceSpecError as error:
+        return f"{error.what}. Possible: {error.allowed}"
+    if spec is None:
+        return 'it takes a broker such as "mqtt:broker.example.org:8883?tls=on"'
+    if spec.root != ROOT or not spec.gossip or spec.name is not None:
+        return "root=, gossip= and name= are for faces only"
+    return None
 
 
 def _check(reader: SpecReader, spec: MqttSpec) -> None:

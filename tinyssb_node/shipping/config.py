@@ -7,10 +7,7 @@ from msgspec import Meta
 
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.config_table import Flaw, SubjectTable
-from tinyssb_node.faces.errors import FaceSpecError
-from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt
-from tinyssb_node.faces.mqtt_topics import ROOT
-from tinyssb_node.faces.spec_reader import SpecReader
+from tinyssb_node.faces.mqtt_spec import MqttSpec, broker_flaw, parse_broker
 from tinyssb_node.ids import NetworkName
 
 
@@ -27,22 +24,12 @@ class ShipConfig(SubjectTable, frozen=True, kw_only=True):
     @property
     def broker_spec(self) -> MqttSpec:
         """``broker``, parsed."""
-        spec = parse_mqtt(SpecReader(self.broker))
-        assert spec is not None, "flaw() has checked it"
-        return spec
+        return parse_broker(self.broker)
 
     def flaw(self, _networks: Collection[NetworkName]) -> Flaw | None:
         """Check the broker."""
-        try:
-            spec = parse_mqtt(SpecReader(self.broker))
-        except FaceSpecError as error:
-            return "broker", self.broker, f"{error.what}. Possible: {error.allowed}"
-        if spec is None:
-            allowed = 'it takes a broker such as "mqtt:broker.example.org:8883?tls=on"'
-            return "broker", self.broker, allowed
-        if spec.root != ROOT or not spec.gossip or spec.name is not None:
-            return "broker", self.broker, "root=, gossip= and name= are for faces only"
-        return None
+        wrong = broker_flaw(self.broker)
+        return None if wrong is None else ("broker", self.broker, wrong)
 
 
 TABLE: Final = ShipConfig

@@ -1,0 +1,1 @@
+"""The node in Home Assistant, over MQTT discovery (docs/formats/homeassistant.md)."""
