@@ -81,6 +81,21 @@ def test_while_the_log_is_being_read_the_page_says_so_and_asks_again(
         expect(week.get_by_role("heading", name="Packets heard")).to_be_visible()
 
 
+def test_nodes_heard_by_radio_are_listed_with_their_signal(browser: Browser) -> None:
+    with serving(FakeNode()) as address, Visit(browser, address, width=PHONE_WIDTH) as visit:
+        page = visit.page
+        page.goto(f"{visit.address}/node")
+        named = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="Node 3fa1"))
+        expect(named).to_contain_text("SNR 7.3 dB, RSSI -97 dBm")
+        expect(named).to_contain_text("12 s ago")
+        nameless = page.get_by_role("listitem").filter(
+            has=page.get_by_role("heading", name="Boards and phones")
+        )
+        expect(nameless).to_contain_text("not known")
+        assert not visit.wide()
+        assert visit.barriers() == []
+
+
 def test_what_is_wrong_stands_above_all_else(browser: Browser) -> None:
     node = FakeNode()
     node.found = [

@@ -497,3 +497,14 @@ def test_nobody_is_silent_for_a_station_that_asks_itself() -> None:
     station.hear(b"aa", HELD + 1, HELD + 1)
     station.now_us += REQUEST_US
     assert not leaves_turn(station, b"aa", b"aa")
+
+
+def test_neighbours_are_remembered_with_their_last_signal(station: Station) -> None:
+    station.hear(b"ab", 1, 1, reception=Reception(rssi_dbm=-120, snr_db=-9.5))
+    station.hear(b"", 1, 1)
+    station.now_us += 7
+    station.hear(b"ab", 2, 1, reception=Reception(rssi_dbm=-97, snr_db=7.25))
+    assert [(one.speaker, one.said_us, one.rssi_dbm, one.snr_db) for one in station.turns.neighbours()] == [
+        (b"", NOW_US, None, None),
+        (b"ab", NOW_US + 7, -97, 7.25),
+    ]

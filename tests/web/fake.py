@@ -45,6 +45,7 @@ from tinyssb_node.control.rows import (
     FaceRow,
     FeedUseRow,
     FollowedRow,
+    NeighbourRow,
     NetworkRow,
     PublishedRow,
     ReceiptRow,
@@ -415,6 +416,12 @@ class FakeNode:
 
     def faces(self) -> Iterable[FaceRow]:
         return [FACE]
+
+    def neighbours(self) -> Iterable[NeighbourRow]:
+        return [
+            NeighbourRow("lora:hut", "3fa1", 12_000_000, -97, 7.25),
+            NeighbourRow("lora:hut", "", 400_000_000, None, None),
+        ]
 
     def airtime(self) -> Iterable[AirtimeRow]:
         return [AIRTIME]

@@ -128,7 +128,7 @@ def serialize_alert(name: str, feed: str, announcement: Announcement) -> bytes:
 
 
 def serialize_test(name: str, feed: str) -> bytes:
-    """Return what `tinyssb alerts test` posts."""
+    """Return the body that `tinyssb alerts test` posts."""
     text = f"{name}: this is a test. Alerts of this node arrive here."
     return msgspec.json.encode(
         {"v": ALERT_VERSION, "node": name, "feed": feed, "state": "test", "text": text}

@@ -203,6 +203,10 @@ class DaemonClient:
         """List the node's links."""
         return self._list(requests.ListFaces())
 
+    def neighbours(self) -> RowStream[rows.NeighbourRow, rows.CountRow]:
+        """List the nodes that were heard on the air."""
+        return self._list(requests.ListNeighbours(network=self._network))
+
     def airtime(self) -> RowStream[rows.AirtimeRow, rows.CountRow]:
         """List the accounts of airtime."""
         return self._list(requests.ListAirtime())

@@ -268,6 +268,12 @@ class ListFaces(ControlListing[rows.FaceRow, rows.CountRow], frozen=True):
     command = "faces"
 
 
+class ListNeighbours(NetworkListing[rows.NeighbourRow, rows.CountRow], frozen=True):
+    """Nodes heard on the air."""
+
+    command = "neighbours"
+
+
 class ListAirtime(ControlListing[rows.AirtimeRow, rows.CountRow], frozen=True):
     """The accounts of airtime."""
 

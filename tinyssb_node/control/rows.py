@@ -284,6 +284,16 @@ class FaceRow(ControlRow, frozen=True, kw_only=True):
     full_us: int | None = None
 
 
+class NeighbourRow(ControlRow, frozen=True):
+    """Item of `neighbours`."""
+
+    face: str
+    name: str
+    heard_us: int
+    rssi_dbm: int | None
+    snr_db: float | None
+
+
 class AirtimeRow(ControlRow, frozen=True):
     """Item of `airtime`."""
 

@@ -112,6 +112,7 @@ class ControlHandler:
             requests.Purge: self._purge,
             requests.GetSet: self._goset,
             requests.ListFaces: self._faces,
+            requests.ListNeighbours: self._neighbours,
             requests.ListAirtime: self._airtime,
             requests.ListReceipts: self._receipts,
             requests.ImportPackets: self._import,
@@ -373,6 +374,22 @@ class ControlHandler:
             )
             await client.send(row)
         return rows.CountRow(count=len(statuses))
+
+    async def _neighbours(self, request: requests.ListNeighbours, client: ControlConnection) -> rows.CountRow:
+        found = [
+            rows.NeighbourRow(
+                face=face,
+                name=one.speaker.hex(),
+                heard_us=self._clock.now_us() - one.said_us,
+                rssi_dbm=one.rssi_dbm,
+                snr_db=one.snr_db,
+            )
+            for face, neighbours in self._node(self._place(request)).neighbours().items()
+            for one in neighbours
+        ]
+        for row in sorted(found, key=lambda row: row.heard_us):
+            await client.send(row)
+        return rows.CountRow(count=len(found))
 
     async def _airtime(self, _request: requests.ListAirtime, client: ControlConnection) -> rows.CountRow:
         networks = self._runtime.networks

@@ -55,7 +55,7 @@ from tinyssb_node.replication.chunk_blocks import ChunkBlockId
 from tinyssb_node.replication.coded_entries import code, generation_of
 from tinyssb_node.replication.erasure import ROWS
 from tinyssb_node.replication.goset import Goset
-from tinyssb_node.replication.neighbours import GenerationSum, Gift
+from tinyssb_node.replication.neighbours import GenerationSum, Gift, Neighbour
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import WantReading, build_want, read_numbers, read_want
@@ -395,6 +395,10 @@ class EntryGossip:
             peers.expect_answers(now_us)
         elif sent.chosen:
             self._turns[queue.name].gave_chosen(now_us)
+
+    def neighbours(self) -> dict[FaceName, list[Neighbour]]:
+        """Return the neighbours on each face on the air."""
+        return {face: turn.neighbours() for face, turn in self._turns.items()}
 
     # --- answers
 

@@ -166,6 +166,10 @@ class TurnTaking:
 
     # --- what is heard
 
+    def neighbours(self) -> list[Neighbour]:
+        """Return the neighbours that sent a WANT, as far as they are remembered."""
+        return self._neighbours.all()
+
     def speaks_for_us(self, want: Want | NamedWant) -> bool:
         """Return True if replies to *want*, which requests what we would request, may be heard here, and no known
         neighbour would have to be asked by us."""
@@ -183,6 +187,7 @@ class TurnTaking:
             self._note_named(reading, now_us)
         neighbour = self._neighbours.get_or_add(want.speaker)
         neighbour.record_want(reading, self._signal(reception), now_us)
+        neighbour.record_signal(reception.rssi_dbm, reception.snr_db)
         neighbour.count_offers(self._replica.next_wanted, self._replica.rows_lacking)
         self._asker = None
         credit = 0

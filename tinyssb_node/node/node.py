@@ -67,6 +67,7 @@ from tinyssb_node.node.shelf_transfer import ShelfTransfer
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.asking import FeedAsker, asked
 from tinyssb_node.replication.claim import named_feeds
+from tinyssb_node.replication.neighbours import Neighbour
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.phone_wants import PhoneRoom, phone_room
 from tinyssb_node.replication.quota import UNLIMITED, QuotaLimits
@@ -928,6 +929,11 @@ class Node:
     def feeds(self) -> list[FeedRecord]:
         """Return all feeds with their frontiers, retired ones among them, sorted by feed id."""
         return self._replica.records()
+
+    def neighbours(self) -> dict[FaceName, list[Neighbour]]:
+        """Return the nodes that were heard to request something, on each face on the air. A name is made anew at each
+        start of its node's face, and does not tell which feed is behind it."""
+        return self._entries.neighbours()
 
     def is_blocked(self, feed: FeedId) -> bool:
         """Return True if nothing more is accepted of a feed that is known."""

@@ -38,6 +38,10 @@ class Neighbour:
     """Its name on the air, 2 bytes, or none."""
     signal: float = 1.0
     """Quality of its signal: 1 for good, near 0 for barely readable."""
+    rssi_dbm: int | None = None
+    """Signal strength of its last WANT, where the face knows it."""
+    snr_db: float | None = None
+    """Signal to noise ratio of it, likewise."""
     said_us: int = 0
     """Time of its last WANT."""
     credit: int = 0
@@ -81,6 +85,10 @@ class Neighbour:
             else:
                 self._lacking.pop(feed, None)
             self._forget_marks(feed, seq)
+
+    def record_signal(self, rssi_dbm: int | None, snr_db: float | None) -> None:
+        """Record how its last WANT was heard; None where the face does not know that."""
+        self.rssi_dbm, self.snr_db = rssi_dbm, snr_db
 
     def _forget_marks(self, feed: FeedId, seq: int) -> None:
         """Forget what it may have received of a feed from the first entry that it lacks on. A node without a name is a
@@ -215,6 +223,10 @@ class Neighbours:
 
     def __init__(self) -> None:
         self._by_name: OrderedDict[bytes, Neighbour] = OrderedDict()
+
+    def all(self) -> list[Neighbour]:
+        """Return all that are remembered, those heard last at the end."""
+        return [*self._by_name.values()]
 
     def since(self, since_us: int) -> list[Neighbour]:
         """Return those that sent a WANT after *since_us*."""

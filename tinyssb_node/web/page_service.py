@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from tinyssb_node.content.files import File
-from tinyssb_node.control.client import DaemonUnreachableError
+from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.rows import ImportedRow, ReceiptRow
 from tinyssb_node.errors import BusyError, LocalError
 from tinyssb_node.ids import FeedId, MessageId
@@ -193,8 +193,7 @@ class PageService:
         return await self._writer.do(self._ask_node)
 
     def _ask_node(self) -> Shape:
-        found = self._ask_figures()
-        return node_shape(found.status, found.faces, found.airtime)
+        return node_shape(self._ask_figures())
 
     async def history(self) -> Shape:
         """Return the last week by the hour, as far as the event log has been read. Raises BusyError,
@@ -229,7 +228,12 @@ class PageService:
 
     def _ask_figures(self) -> NodeFigures:
         with self._opener.daemon() as daemon:
-            return NodeFigures(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
+            status, faces, airtime = daemon.status(), list(daemon.faces()), list(daemon.airtime())
+            try:
+                neighbours = list(daemon.neighbours())
+            except DaemonError:  # it is older than this page
+                neighbours = []
+            return NodeFigures(status, faces, airtime, neighbours)
 
     async def cost(self, message: OutgoingMessage) -> Shape:
         """Return what publishing would cost. Raises LocalError."""

@@ -14,7 +14,7 @@ from tinyssb_node.catalog.rows import (
     is_group,
 )
 from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
-from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
+from tinyssb_node.control.rows import AirtimeRow, FaceRow, NeighbourRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import is_late
 from tinyssb_node.screens.check_result import CheckResult
@@ -236,10 +236,12 @@ class NodeFigures:
     status: StatusRow
     faces: Sequence[FaceRow]
     airtime: Sequence[AirtimeRow]
+    neighbours: Sequence[NeighbourRow]
 
 
-def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[AirtimeRow]) -> Shape:
+def node_shape(found: NodeFigures) -> Shape:
     """Return the node's status."""
+    status = found.status
     return {
         "name": status.name,
         "feed": status.feed,
@@ -259,8 +261,9 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
             if row.rule not in UNDECIDED
         ],
         "disk": [disk_shape(network) for network in status.networks if network.disk is not None],
-        "links": [row.fields() for row in faces],
-        "airtime": [row.fields() for row in airtime],
+        "links": [row.fields() for row in found.faces],
+        "neighbours": [row.fields() for row in found.neighbours],
+        "airtime": [row.fields() for row in found.airtime],
     }
 
 

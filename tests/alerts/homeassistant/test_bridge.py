@@ -25,7 +25,7 @@ STATUS, SAY = f"tinyssb-ha/{NODE}/status", f"tinyssb-ha/{NODE}/say"
 
 
 class Home:
-    """What a client of the broker sees: the last payload of each topic."""
+    """A client of the broker: the last payload of each topic."""
 
     def __init__(self, client: aiomqtt.Client) -> None:
         self.client = client

@@ -41,7 +41,7 @@ class HomeBridge:
             limits.TEXTS_AT_ONCE, limits.TEXTS_PER_HOUR, 3_600_000_000, time.monotonic_ns() // 1_000
         )
         self._published: dict[str, bytes] = {}
-        """What the broker has of us."""
+        """Payloads that the broker has of us."""
         self._problem = ""
 
     async def run(self) -> None:

@@ -1,4 +1,4 @@
-"""What Home Assistant is told: the node, its last public message, and nodes that share sensors or a position."""
+"""Report for Home Assistant: the node, its last public message, and nodes that share sensors or a position."""
 
 import shutil
 import time

@@ -5,7 +5,7 @@ import { languageChoice } from "/static/choice.js";
 import { h, setText } from "/static/dom.js";
 import { t, tn } from "/static/language.js";
 import { Readings } from "/static/readings.js";
-import { agoOf, duration, line, number, visible } from "/static/words.js";
+import { agoOf, decimal, duration, line, number, visible } from "/static/words.js";
 
 const EVERY_MS = 5_000;
 const MEDIUM = { air: t("radio"), lan: t("local network"), stream: t("connection") };
@@ -17,11 +17,12 @@ export class NodeView {
     this.alerts = h("ul", { class: "cards", "aria-label": t("Alerts"), hidden: true });
     this.limits = h("ul", { class: "cards", hidden: true });
     this.links = h("ul", { class: "cards" });
+    this.neighbours = h("section", { class: "cards", hidden: true });
     this.airtime = h("ul", { class: "cards" });
     this.readings = new Readings();
     this.history = h("div");
     this.subjects = h("div", { class: "cards" });
-    this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: t("Links") }), this.links, h("h2", { text: t("Airtime") }), this.airtime);
+    this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: t("Links") }), this.links, this.neighbours, h("h2", { text: t("Airtime") }), this.airtime);
     this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Node") }), this.about, this.alerts, this.body, this.history, this.readings.element, this.subjects, languageChoice());
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
@@ -103,6 +104,9 @@ export class NodeView {
     this.limits.replaceChildren(...found.limits.map(limit));
     const broken = found.endpoints.filter((one) => one.problem).map(problem);
     const links = [...found.links.map(link), ...broken];
+    const heard = found.neighbours.map(neighbour);
+    this.neighbours.hidden = !heard.length;
+    this.neighbours.replaceChildren(...(heard.length ? [h("h2", { text: t("Nodes heard by radio") }), h("ul", { class: "cards" }, ...heard)] : []));
     this.links.replaceChildren(...(links.length ? links : [h("li", { class: "card soft", text: t("No link is up. Links are configured in config.toml.") })]));
     const bands = found.airtime.map(band);
     this.airtime.replaceChildren(...(bands.length ? bands : [h("li", { class: "card soft", text: t("No radio with an airtime limit.") })]));
@@ -122,6 +126,23 @@ function link(row) {
       [t("Last received"), heard],
       [t("Packets"), t("{received} received, {fresh} of them new; {sent} sent", { received: number.format(row.received), fresh: number.format(row.new), sent: number.format(row.sent) })],
       [t("Waiting"), tn(row.queued + row.outstanding, "{n} packet", "{n} packets")],
+    ])),
+  );
+}
+
+function neighbour(row) {
+  const signal = [
+    row.snr_db === null ? null : `SNR ${decimal(row.snr_db, 1)} dB`,
+    row.rssi_dbm === null ? null : `RSSI ${row.rssi_dbm} dBm`,
+  ].filter(Boolean).join(", ");
+  return h(
+    "li",
+    { class: "card" },
+    h("h3", { text: row.name ? t("Node {name}", { name: row.name }) : t("Boards and phones") }),
+    h("dl", { class: "facts" }, ...facts([
+      [t("Last request"), agoOf(row.heard_us)],
+      [t("Signal"), signal || t("not known")],
+      [t("By"), h("bdi", { text: line(row.face, 60) })],
     ])),
   );
 }
