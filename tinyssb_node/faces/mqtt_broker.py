@@ -25,6 +25,7 @@ ONLINE: Final = b"online"
 OFFLINE: Final = b"offline"
 """Payload of a client's status topic while it is offline."""
 
+_RETAINED: Final = 0
 _NO_RETAINED: Final = 2
 _REFUSED_MIN: Final = 128
 _VAGUE: Final = 128
@@ -77,15 +78,17 @@ class Broker:
         except aiomqtt.MqttError as error:
             raise _lost(error, self._timeout_s) from error
 
-    async def subscribe(self, topics: Sequence[str], qos: int) -> None:
-        """Subscribe to *topics*, but for our own messages and for retained ones, as far as the broker can distinguish
-        them.
+    async def subscribe(self, topics: Sequence[str], qos: int, *, retained: bool = False) -> None:
+        """Subscribe to *topics*, but for our own messages and, unless *retained*, for retained ones, as far as the
+        broker can distinguish them.
 
         Raises BrokerError if it refuses.
         """
         for first in range(0, len(topics), limits.MQTT_SUBSCRIBE_MAX):
             some = topics[first : first + limits.MQTT_SUBSCRIBE_MAX]
-            options = SubscribeOptions(qos=qos, noLocal=True, retainHandling=_NO_RETAINED)
+            options = SubscribeOptions(
+                qos=qos, noLocal=True, retainHandling=_RETAINED if retained else _NO_RETAINED
+            )
             try:
                 if self._version_5:
                     answers = await self._client.subscribe([(topic, options) for topic in some])

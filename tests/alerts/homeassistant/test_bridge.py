@@ -115,6 +115,26 @@ async def test_a_node_appears_changes_and_goes_away(tmp_path: Path) -> None:
             assert not any(topic in late.seen for topic in gone)
 
 
+async def test_devices_of_an_earlier_run_that_are_no_more_are_removed(tmp_path: Path) -> None:
+    world = World()
+    with running_mosquitto(tmp_path) as broker:
+        async with world.bridge(broker), at_home(broker) as home:
+            await home.is_online()
+            devices = {topic for topic in home.seen if topic.startswith("homeassistant/")}
+        kept, gone = world.report.others
+        world.report = dataclasses.replace(world.report, others=[kept])
+        state = f"tinyssb-ha/{NODE}/nodes/{gone.feed.hex()[:16]}"
+        async with at_home(broker) as home:
+            await home.until(lambda: home.seen.get(state))
+            async with world.bridge(broker):
+                await home.until(lambda: not home.seen[state])
+        async with at_home(broker) as late:
+            await late.until(lambda: STATUS in late.seen and f"tinyssb-ha/{NODE}/state" in late.seen)
+            left = {topic for topic in late.seen if topic.startswith("homeassistant/")}
+    assert len(devices - left) == 1
+    assert gone.feed.hex()[:16] in next(iter(devices - left))
+
+
 async def test_texts_are_said_within_limits(tmp_path: Path) -> None:
     world = World()
     with running_mosquitto(tmp_path) as broker:

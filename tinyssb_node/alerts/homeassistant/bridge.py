@@ -8,7 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tinyssb_node.alerts.homeassistant import limits
-from tinyssb_node.alerts.homeassistant.discovery import messages, say_topic, status_topic
+from tinyssb_node.alerts.homeassistant.discovery import (
+    messages,
+    nodes_topics,
+    say_topic,
+    status_topic,
+    topics_of_other,
+)
 from tinyssb_node.alerts.homeassistant.report import NodeReport
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.errors import LocalError
@@ -79,7 +85,9 @@ class HomeBridge:
         self._published.clear()
         if self._say is not None:
             await broker.subscribe([say_topic(self._node)], 1)
-        await self._publish_changes(broker)
+        if await self._publish_changes(broker):
+            # The broker may have devices of an earlier run that are no more.
+            await broker.subscribe([nodes_topics(self._node)], 1, retained=True)
         await broker.publish(status_topic(self._node), ONLINE, 1, retain=True)
         self._tell("")
         try:
@@ -97,13 +105,14 @@ class HomeBridge:
             await asyncio.sleep(self._look_s)
             await self._publish_changes(broker)
 
-    async def _publish_changes(self, broker: Broker) -> None:
-        """Publish what differs from what the broker has; remove devices of nodes that share no more."""
+    async def _publish_changes(self, broker: Broker) -> bool:
+        """Publish what differs from what the broker has; remove devices of nodes that share no more. Return False if
+        the node cannot be looked at."""
         try:
             report = await asyncio.to_thread(self._look)
         except (LocalError, OSError) as error:
             self._tell(f"the node cannot be looked at: {error}")
-            return
+            return False
         wanted = messages(report, self._node, says=self._say is not None)
         for topic in [topic for topic in self._published if topic not in wanted]:
             await broker.publish(topic, b"", 1, retain=True)
@@ -112,11 +121,16 @@ class HomeBridge:
             if self._published.get(topic) != payload:
                 await broker.publish(topic, payload, 1, retain=True)
                 self._published[topic] = payload
+        return True
 
     async def _listen(self, broker: Broker) -> None:
         async for message in broker.messages():
-            if message.topic.value == say_topic(self._node) and isinstance(message.payload, bytes):
+            topic = message.topic.value
+            if topic == say_topic(self._node) and isinstance(message.payload, bytes):
                 await self._heard(message.payload)
+            elif message.payload and topic not in self._published:
+                for gone in topics_of_other(self._node, topic) or ():
+                    await broker.publish(gone, b"", 1, retain=True)
 
     async def _heard(self, payload: bytes) -> None:
         """Publish a text of Home Assistant, within limits."""

@@ -27,6 +27,25 @@ def say_topic(node: str) -> str:
     return f"{ROOT}/{node}/say"
 
 
+def nodes_topics(node: str) -> str:
+    """Return the topic filter for the states of other nodes."""
+    return _other_state(node, "+")
+
+
+def topics_of_other(node: str, topic: str) -> tuple[str, str] | None:
+    """Return the topics of the device whose state is published at *topic*; None if that is no such topic."""
+    key = topic.removeprefix(_other_state(node, ""))
+    return None if key == topic or "/" in key else (_other_config(node, key), topic)
+
+
+def _other_state(node: str, key: str) -> str:
+    return f"{ROOT}/{node}/nodes/{key}"
+
+
+def _other_config(node: str, key: str) -> str:
+    return f"{PREFIX}/device/tinyssb_{node}_{key}/config"
+
+
 def messages(report: NodeReport, node: str, *, says: bool) -> dict[str, bytes]:
     """Return the payload of each topic, all of them retained; *says*: texts of Home Assistant are published."""
     found = {
@@ -35,8 +54,8 @@ def messages(report: NodeReport, node: str, *, says: bool) -> dict[str, bytes]:
     }
     for other in report.others:
         key = other.feed.hex()[:16]
-        found[f"{PREFIX}/device/tinyssb_{node}_{key}/config"] = _device(report, other, node, key)
-        found[f"{ROOT}/{node}/nodes/{key}"] = _state(other)
+        found[_other_config(node, key)] = _device(report, other, node, key)
+        found[_other_state(node, key)] = _state(other)
     return {topic: json.dumps(document, sort_keys=True).encode() for topic, document in found.items()}
 
 
@@ -106,7 +125,7 @@ _SENSORS: Final[Mapping[str, Document]] = {
 
 
 def _device(report: NodeReport, other: OtherNode, node: str, key: str) -> Document:
-    topic = f"{ROOT}/{node}/nodes/{key}"
+    topic = _other_state(node, key)
     parts: dict[str, Document] = {"heard": _sensor("Last entry", "heard", device_class="timestamp")}
     for name, value in _values(other.sensors).items():
         if value is not None and name in _SENSORS:
