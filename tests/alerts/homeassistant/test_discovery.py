@@ -56,7 +56,7 @@ def documents(report: NodeReport = REPORT, *, says: bool = True) -> Documents:
 def states(found: Documents, device: str) -> dict[str, object]:
     """Return what the templates of a device say, by component: the state, else the attributes."""
     config = found[f"homeassistant/device/{device}/config"]
-    said = {}
+    said: dict[str, object] = {}
     for name, part in config["components"].items():
         template = part.get("value_template", part.get("json_attributes_template"))
         if template is not None:
