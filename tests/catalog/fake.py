@@ -18,6 +18,7 @@ from tinyssb_node.catalog.rows import (
     MessageKind,
     MessageRow,
     PersonRow,
+    SealedRow,
     TelemetryRow,
     UnreadMessages,
 )
@@ -26,7 +27,7 @@ from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, ChatPost, conversa
 from tinyssb_node.content.description import describe
 from tinyssb_node.content.references import message_text
 from tinyssb_node.content.time_order import order_key
-from tinyssb_node.ids import FeedId, MessageId, Origin
+from tinyssb_node.ids import Dialect, FeedId, MessageId, Origin
 
 ANA, BOB, CYD, EVE, ZOE = (FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"cyd", b"eve", b"zoe"))
 """Ana is our user, Eve means harm, Zoe has said nothing."""
@@ -97,6 +98,7 @@ class FakeCatalog:
         self.all_people = {person.feed: person for person in people}
         self.all_messages = list(messages)
         self.all_telemetry: list[TelemetryRow] = []
+        self.all_sealed: list[SealedRow] = []
         self.all_boards = list(boards)
         self.all_notes: list[tuple[MessageRow, str]] = []
         """Placed notes with the names of their tangles, once for each tangle."""
@@ -222,6 +224,16 @@ class FakeCatalog:
     def steps(self, board: MessageId) -> Sequence[PlacedOperation]:
         held = {row.id for row in self.operations(board)}
         return [step for step in _steps() if step.id in held]
+
+    def sealed(
+        self, after: int, again: Sequence[int] = (), *, limit: int, size_max: int
+    ) -> Sequence[SealedRow]:
+        rows = [row for row in self.all_sealed if row.arrival > after or row.arrival in again]
+        return [row for row in rows if len(row.content or b"") <= size_max][:limit]
+
+    def dialect(self, feed: FeedId) -> Dialect | None:
+        person = self.all_people.get(feed)
+        return Dialect.SPEC if person is not None and person.entries else None
 
     def content(self, id_: MessageId) -> bytes | None:
         row = self.message(id_)

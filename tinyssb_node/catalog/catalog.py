@@ -25,7 +25,7 @@ from tinyssb_node.catalog.errors import (
     CatalogReadOnlyError,
 )
 from tinyssb_node.catalog.people import ContactBook
-from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, MessageRow, SealedRow
 from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
@@ -162,6 +162,24 @@ class Catalog(SqliteCatalogQueries):
         store = SqliteStore.open_readonly(self._folder / STORE_FILE)
         try:
             return list(arriving_rows(store, found))
+        finally:
+            store.close()
+
+    def sealed(
+        self, after: int, again: Sequence[int] = (), *, limit: int, size_max: int
+    ) -> Sequence[SealedRow]:
+        """Return entries that may be private messages of at most *size_max* bytes, unopened: the first *limit* that
+        arrived after the number *after*, and those with the numbers *again*. Raises CatalogFailedError,
+        StoreFailedError and others for the store."""
+        from tinyssb_node.catalog.sealed import sealed_rows  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - lazy, see above
+
+        store = SqliteStore.open_readonly(self._folder / STORE_FILE)
+        try:
+            with schema.reading(self._connection, self._path):
+                return list(
+                    sealed_rows(self._connection, store, after, again, limit=limit, size_max=size_max)
+                )
         finally:
             store.close()
 

@@ -163,6 +163,21 @@ class ArrivingRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedRow:
+    """An entry that may be a private message, unopened."""
+
+    arrival: int
+    """The number of its arrival here."""
+    id: MessageId
+    feed: FeedId
+    seq: int
+    committed_us: int
+    """Our wall clock when it was stored, microseconds since 1970."""
+    content: bytes | None
+    """Its content; empty: it is no private message; None: packets of it are missing."""
+
+
+@dataclass(frozen=True, slots=True)
 class DataRow:
     """A public entry with data, such as the readings of a sensor."""
 
