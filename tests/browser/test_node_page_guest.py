@@ -12,6 +12,7 @@ from tests.browser.test_node_page import box, said
 from tests.browser.test_node_page_daemon import ask_until, free_port
 from tests.browser.visits import Visit
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
+from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.chat import Alias, ChatPost, Text, parse
@@ -224,6 +225,88 @@ def test_two_guests_write_as_themselves_and_another_node_reads_them(
                 assert not visit.wide()
             lost = ("ERR_EMPTY_RESPONSE", "ERR_CONNECTION", "401")
             assert [one for one in doras.complaints if not any(word in one for word in lost)] == []
+
+
+def private_texts(talk: NodeSession, count: int) -> list[tuple[str | None, str]]:
+    """Return who said what in the private conversation that Ben's node has."""
+    from tests.browser.test_node_page_daemon import wait_for
+
+    def rows() -> list[MessageRow]:
+        names = [row.name for row in talk.catalog.conversations() if row.name != "public"]
+        return [row for name in names for row in talk.catalog.messages(name)]
+
+    wait_for(talk, count, rows)
+    return [(talk.names().name(row.feed), row.text) for row in rows()]
+
+
+def test_a_guest_and_a_person_of_another_node_write_to_each_other_privately(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    """The node that carries it can read nothing of it: the key is in the browser."""
+    ana, ben, address, token = hut
+    link = PoorLink(round_trip_s=0.0, loss=0.0)
+    with (
+        daemon(ana),
+        daemon(ben),
+        NodeSession.at_home(str(ben)) as talk,
+        NodeSession.at_home(str(ana)) as host,
+        over(link, address) as near,
+    ):
+        ask_until(address, "/api/session", served=True)
+        talk.call_me("Ben")
+        with Visit(browser, near, width=320, worker=True) as visit:
+            page = enter(visit, near, token)
+            page.get_by_role("link", name="People").click()
+            expect(page.locator("main [role=status]")).to_contain_text("Private messages need a key.")
+            page.get_by_role("link", name="Chat").click()
+            words = begin(page, "Cyd")
+            box(page).fill("Hello all")
+            box(page).press("Enter")
+            page.get_by_role("link", name="Write privately").click()
+            page.get_by_role("link", name="Write to Ben").click(timeout=PATIENCE_S * 1e3)
+            expect(page.locator(".conversation > header")).to_contain_text("and you can read this.")
+            box(page).fill("Is the key under the stone?")
+            box(page).press("Enter")
+            expect(said(page)).to_have_text(["Is the key under the stone?"])
+            assert private_texts(talk, 1) == [("Cyd", "Is the key under the stone?")]
+            assert visit.barriers() == []
+            assert not visit.wide()
+
+            cyd = next(person.feed for person in talk.catalog.people() if person.said == "Cyd")
+            talk.say_private("No, behind the door. " * 12, [cyd])
+            expect(said(page).last).to_contain_text("behind the door", timeout=PATIENCE_S * 1e3)
+            host.catch_up()
+            assert [row.name for row in host.catalog.conversations()] == ["public"], "Ana can read none of it"
+
+            page.get_by_role("button", name="Answer Ben").click()
+            box(page).fill("Found it")
+            box(page).press("Enter")
+            expect(page.locator(".outbox .text")).to_have_count(0)
+            expect(said(page)).to_have_count(3)
+            assert ("Cyd", "Found it") in private_texts(talk, 3)
+            # Without the node it is read and written all the same.
+            link.down = True
+            expect(page.locator("#connection-text")).to_contain_text("Offline since")
+            page.reload()
+            expect(said(page)).to_have_count(3)
+            box(page).fill("Good night")
+            box(page).press("Enter")
+            expect(page.locator(".outbox .text")).to_have_text(["Good night"])
+            link.down = False
+            expect(page.locator(".outbox .text")).to_have_count(0, timeout=20_000)
+            assert ("Cyd", "Good night") in private_texts(talk, 4)
+            page.get_by_role("link", name="Chat").click()
+            page.get_by_role("link", name="Ben").first.click()
+            expect(said(page).last).to_have_text("Good night")
+        with Visit(browser, address, width=390) as visit:
+            page = enter(visit, address, token)
+            page.get_by_role("link", name="Write as yourself").click()
+            page.get_by_label("Your 24 words").fill(" ".join(words))
+            page.get_by_role("button", name="Restore").click()
+            page.get_by_role("button", name="Yes, write here").click()
+            page.get_by_role("link", name="Chat").click()
+            page.get_by_role("link", name="Ben").first.click()
+            expect(said(page)).to_have_count(4)
 
 
 def test_a_person_goes_on_with_their_words_and_a_revoked_phone_does_not(

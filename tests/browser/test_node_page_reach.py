@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.poor_link import PoorLink, over
+from tests.browser.test_node_page_boards import filled_board
 from tests.browser.visits import AXE, Visit
 from tests.catalog.fake import BOB, message_id
 from tests.web.fake import GROUP, FakeNode, friendly_mesh, serving, with_fork, with_group
@@ -20,6 +21,9 @@ VIEWS = (
     f"/t/{GROUP}/{message_id('in group 0').hex()}",
     f"/with/{BOB.hex()}",
     "/new",
+    "/write",
+    "/boards",
+    f"/b/{message_id('operation 0').hex()}",
     "/search",
     "/people",
     "/node",
@@ -46,6 +50,7 @@ def look_at(visit: Visit, path: str) -> Page:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_breaks_a_rule_of_wcag_or_is_wider_than_a_phone(browser: Browser, scheme: str) -> None:
     node = with_fork(FakeNode(friendly_mesh()))
+    filled_board(node)
     with serving(node) as address, Visit(browser, address, width=320, scheme=scheme) as visit:
         for path in VIEWS:
             page = look_at(visit, path)
@@ -71,6 +76,7 @@ def test_messages_can_be_read_in_a_window_that_is_low(browser: Browser) -> None:
 
 def test_text_of_twice_the_size_fits(browser: Browser) -> None:
     node = with_group(FakeNode(friendly_mesh()))
+    filled_board(node)
     with serving(node) as address, Visit(browser, address, width=390) as visit:
         talk = visit.context.new_cdp_session(visit.page)
         talk.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})

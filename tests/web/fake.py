@@ -23,7 +23,9 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow, is_group
+from tinyssb_node.catalog.rows import PUBLIC, BoardRow, MessageKind, MessageRow, is_group
+from tinyssb_node.content.board import KanbanBoard, PlacedOperation, fold
+from tinyssb_node.content.chat import BoardStep, parse
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.group_rows import (
@@ -45,6 +47,7 @@ from tinyssb_node.control.rows import (
     FaceRow,
     FeedUseRow,
     FollowedRow,
+    HolderRow,
     NeighbourRow,
     NetworkRow,
     PublishedRow,
@@ -94,6 +97,9 @@ class FakeNode:
         self.followed: list[FeedId] = []
         self.before_saying: Callable[[], None] = lambda: None
         self.own = ANA
+        self.petnamed = {BOB}
+        self.steps: list[PlacedOperation] = []
+        self.circles = {frozenset({BOB}): PRIVATE}
         self.rooms: list[GroupConversation] = []
         self.group_said: list[MessageRow] = []
         self.epochs: list[GroupEpochRow] = []
@@ -131,7 +137,7 @@ class FakeNode:
         return seen != self._seen
 
     def names(self) -> DisplayNames:
-        return DisplayNames(self.catalog.people(), {BOB})
+        return DisplayNames(self.catalog.people(), self.petnamed)
 
     def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
         return repr([text, conversation, reply_to]).encode()
@@ -165,7 +171,7 @@ class FakeNode:
         self.marks.update(seen)
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
-        return PRIVATE if set(people) == {BOB} else None
+        return self.circles.get(frozenset(people))
 
     def groups(self) -> list[GroupConversation] | None:
         return self.rooms if self.running else None
@@ -336,9 +342,47 @@ class FakeNode:
             )
         return tuple(row.members)
 
+    def board(self, board: MessageId) -> KanbanBoard:
+        steps = [one for one in self.steps if board in (one.id, one.step.board)]
+        if not steps:
+            raise ProblemError("This node has no such board.", "List them.", exit_code=ExitCode.MISSING)
+        return fold(board, steps)
+
+    def do(self, author: FeedId, step: BoardStep) -> MessageId:
+        """An operation of anybody on a board."""
+        id_ = message_id(f"operation {len(self.steps)}")
+        self.steps.append(PlacedOperation(id_, author, step))
+        root = step.board if isinstance(step.board, MessageId) else id_
+        board = fold(root, [one for one in self.steps if root in (one.id, one.step.board)])
+        count = sum(len(column.items) for column in board.columns)
+        others = [row for row in self.catalog.all_boards if row.id != root]
+        made = BoardRow(
+            id=root, name=board.name, items=count, operations=len(board.history), last_us=START_US, ours=True
+        )
+        self.catalog.all_boards = [*others, made]
+        self.catalog.all_messages.append(
+            make_message(
+                f"operation {len(self.steps) - 1}",
+                author,
+                100 + len(self.steps),
+                "",
+                conversation=None,
+                tangle=root,
+                kind=MessageKind.KAN,
+            )
+        )
+        return id_
+
     def publish(self, content: bytes) -> PublishedRow:
-        """A file, for everybody or for those whom it names."""
+        """An operation on a board, or a file, for everybody or for those whom it names."""
         self._require()
+        step = parse(content)
+        if isinstance(step, BoardStep):
+            id_ = self.do(ANA, step)
+            size = packet_count(len(content), Dialect.SPEC)
+            return PublishedRow(
+                feed=ANA.hex(), seq=1, id=id_.hex(), type=1, size=len(content), chunks=size - 1
+            )
         file = parse_file(content)
         assert file is not None
         assert file.said_s is not None
@@ -365,6 +409,28 @@ class FakeNode:
         self._require()
         self.followed.remove(feed)
         return FollowedRow(feed=feed.hex(), changed=True, forgotten=True)
+
+    def petname(self, feed: FeedId, name: str | None) -> None:
+        person = self.catalog.all_people[feed]
+        self.petnamed = {*self.petnamed - {feed}, *([feed] if name else [])}
+        self.catalog.all_people[feed] = dataclasses.replace(person, alias=name or person.said)
+
+    def block(self, feed: FeedId) -> None:
+        self._set_blocked(feed, blocked=True)
+
+    def unblock(self, feed: FeedId) -> None:
+        self._set_blocked(feed, blocked=False)
+
+    def _set_blocked(self, feed: FeedId, *, blocked: bool) -> None:
+        person = self.catalog.all_people[feed]
+        self.catalog.all_people[feed] = dataclasses.replace(person, blocked=blocked, blocked_by=())
+
+    def call_me(self, alias: str) -> PublishedRow:
+        self._require()
+        self.said.append({"alias": alias})
+        me = self.catalog.all_people[ANA]
+        self.catalog.all_people[ANA] = dataclasses.replace(me, alias=alias, said=alias)
+        return self.arrive(ANA, json.dumps(["IAM", alias]), kind=MessageKind.IAM, conversation=None)
 
     def arrive(
         self, feed: FeedId, text: str, previous: Iterable[MessageId] = (), **changes: object
@@ -437,9 +503,12 @@ class FakeNode:
                 proven=1,
                 inferred=1,
                 expected=3,
-                holders=[],
+                holders=[
+                    HolderRow(kind="proven", feed=CYD.hex(), face=None, speaker=None, since_us=START_US),
+                    HolderRow(kind="inferred", feed=None, face="lora:hut", speaker="3f", since_us=START_US),
+                ],
                 missing=[BOB.hex()],
-                silent=[],
+                silent=[EVE.hex()],
             )
             for name in ("first", "third", "sixth")
         ]

@@ -349,6 +349,34 @@ def test_a_private_conversation_is_found_by_a_feed(quiet: str) -> None:
     assert ask(quiet, f"/api/circle?feed={ZOE.hex()}").json["name"] is None
 
 
+def test_a_private_conversation_may_have_several_people() -> None:
+    node = FakeNode()
+    node.circles[frozenset({BOB, CYD})] = "aa" * 8
+    with serving(node) as address:
+        found = ask(address, f"/api/circle?feed={CYD.hex()},{BOB.hex()},{CYD.hex()}").json
+        assert (found["name"], [one["feed"] for one in found["members"]]) == (
+            "aa" * 8,
+            [CYD.hex(), BOB.hex()],
+        )
+        many = [f"{number:064x}" for number in range(7)]
+        assert ask(address, f"/api/circle?feed={','.join(many)}").status == 400
+        body = {"text": "Hi both", "to": [CYD.hex(), BOB.hex()], "once": "once-0003"}
+        assert post(address, "/api/say", body).json["conversation"] == "aa" * 8
+    assert node.said[-1]["recipients"] == (CYD, BOB)
+
+
+def test_who_has_a_message_is_told_by_name(quiet: str) -> None:
+    rows = ask(quiet, f"/api/receipt?id={message_id('first').hex()}").json["rows"]
+    assert [(row["author"] and row["author"]["feed"], row["state"], row["face"]) for row in rows] == [
+        (CYD.hex(), "has", None),
+        (None, "has", "lora:hut"),
+        (BOB.hex(), "lacks", None),
+        (EVE.hex(), "silent", None),
+    ]
+    assert ask(quiet, f"/api/receipt?id={message_id('merge').hex()}").status == 404
+    assert ask(quiet, "/api/receipt?id=x").status == 400
+
+
 def test_a_feed_is_followed() -> None:
     node = FakeNode()
     with serving(node) as address:
@@ -391,8 +419,8 @@ def test_the_document_names_nothing_that_is_not_served_from_here(quiet: str) -> 
     manifest = ask(quiet, "/static/manifest.webmanifest")
     assert manifest.headers["content-type"] == "application/manifest+json"
     named = {*names, *(icon["src"] for icon in manifest.json["icons"]), "/static/worker.js"}
-    named |= {"/static/drawing.js", "/static/map.js", "/static/mercator.js"}  # loaded with the map
-    named |= {"/static/history.js"}  # loaded with the node's view
+    # Views that are loaded when they are opened; the worker keeps them, too.
+    named |= set(re.findall(r'"(/static/[a-z]+\.js)"', (STATIC / "worker.js").read_text("utf-8")))
     assert sorted(named) == sorted(
         f"/static/{path.name}" for path in STATIC.iterdir() if path.name != "index.html"
     )

@@ -1,17 +1,18 @@
 """Guests at the page's server: what they may ask, and what the node takes of them."""
 
 import contextlib
-import inspect
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.catalog.fake import ANA, BOB, EVE, PRIVATE, message_id
+from tests.catalog.fake import ANA, BOB, EVE, PRIVATE, START_US, make_person, message_id
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.web.asking import Answer, ask, post
 from tests.web.fake import GROUP, TOKEN, FakeNode, serving, with_group
+from tinyssb_node.catalog.rows import SealedRow
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.rows import ImportedRow, RefusedRow
@@ -19,8 +20,8 @@ from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.home import Home
-from tinyssb_node.web import app, guests, limits
-from tinyssb_node.web.access import GUEST_ENTRANCE, GUEST_PATHS
+from tinyssb_node.web import app, limits
+from tinyssb_node.web.access import GUEST_ENTRANCE, GUEST_PATHS, OPEN
 from tinyssb_node.web.guests import refused_in_words
 from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.phones import PROOF
@@ -51,7 +52,7 @@ def all_paths() -> list[str]:
     """All addresses of the API, as the sources have them."""
     import re
 
-    sources = inspect.getsource(app) + inspect.getsource(guests)
+    sources = "".join(path.read_text("utf-8") for path in Path(app.__file__).parent.glob("*.py"))
     return sorted({*re.findall(r'"(/api/[a-z/]+)"', sources)})
 
 
@@ -59,7 +60,7 @@ def all_paths() -> list[str]:
 def test_a_guest_asks_for_what_is_public_and_for_nothing_else(hut: tuple[str, str], path: str) -> None:
     """A new address is closed to guests until somebody decides otherwise."""
     address, cookie = hut
-    if path in {*GUEST_PATHS, "/api/session", "/api/login"}:
+    if path in {*GUEST_PATHS, *OPEN}:
         return
     query = f"?conversation={PRIVATE}&group={GROUP}&id={message_id('in group 0').hex()}&feed={BOB.hex()}"
     assert ask(address, path + query, headers={"cookie": cookie}).status == 403
@@ -87,6 +88,38 @@ def test_a_guest_gets_public_files_only(tmp_path: Path) -> None:
         for id_ in (message_id("in group 0").hex(), message_id("secret").hex(), "00" * 20, "x", ""):
             answer = ask(address, f"/api/guest/file?id={id_}", headers={"cookie": cookie})
             assert answer.status in {400, 404}, id_
+
+
+def test_a_guest_gets_private_messages_unopened_and_asks_again_for_those_that_were_incomplete(
+    tmp_path: Path,
+) -> None:
+    node = FakeNode()
+    node.catalog.all_people[EVE] = make_person(EVE, "Eve", blocked=True)
+    rows = [(1, BOB, b"sealed"), (2, BOB, None), (3, BOB, b""), (4, EVE, b"of a blocked person")]
+    node.catalog.all_sealed = [
+        SealedRow(number, message_id(f"sealed {number}"), feed, number, START_US, content)
+        for number, feed, content in rows
+    ]
+    with serving(node, token=TOKEN, folder=tmp_path) as address:
+        headers = {"cookie": enter(address, make_token(tmp_path / "web.guest"))}
+        found = ask(address, "/api/guest/sealed", headers=headers).json
+        assert [(row["arrival"], row["feed"], row["content"]) for row in found["rows"]] == [
+            (1, BOB.hex(), b64encode(b"sealed").decode())
+        ]
+        assert (found["lacking"], found["after"], found["more"]) == ([2], 4, False)
+        node.catalog.all_sealed[1] = replace(node.catalog.all_sealed[1], content=b"complete now")
+        found = ask(address, "/api/guest/sealed?after=4&again=2", headers=headers).json
+        assert ([row["arrival"] for row in found["rows"]], found["lacking"], found["after"]) == ([2], [], 4)
+        for again in ("x", "-1", ",".join("1" * 17), "1,"):
+            assert ask(address, f"/api/guest/sealed?again={again}", headers=headers).status == 400
+
+
+def test_a_guest_sees_people_by_the_names_that_they_give_themselves(hut: tuple[str, str]) -> None:
+    address, cookie = hut
+    rows = ask(address, "/api/guest/people", headers={"cookie": cookie}).json["rows"]
+    assert {row["feed"]: row["name"] for row in rows}[BOB.hex()] != "Bob from the hut"
+    assert all(row["private"] for row in rows)
+    assert not any(row["own"] or row["alone"] for row in rows)
 
 
 def test_strangers_and_other_sites_get_nothing_of_guests(hut: tuple[str, str]) -> None:

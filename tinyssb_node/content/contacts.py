@@ -17,7 +17,6 @@ from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
 
-_PETNAME_MAX: Final = 64  # characters
 CONTACTS_VERSION: Final = 1
 """The format written, and the newest read."""
 CONTACTS_FILE: Final = "contacts.json"
@@ -120,8 +119,8 @@ def read_contacts(home: Path) -> dict[FeedId, Contact]:
 def set_petname(home: Path, feed: FeedId, name: str | None) -> None:
     """Set or remove the petname of *feed*. Durable on return. Raises ContactsError."""
     given = None if name is None else name.encode(errors="replace").decode().strip()
-    if given is not None and not 1 <= len(given) <= _PETNAME_MAX:
-        reason = f"a name has 1 to {_PETNAME_MAX} characters, this one {len(given)}"
+    if given is not None and not 1 <= len(given) <= limits.PETNAME_MAX:
+        reason = f"a name has 1 to {limits.PETNAME_MAX} characters, this one {len(given)}"
         raise ContactsError(home / CONTACTS_FILE, reason, "Choose another name.")
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), name=given)

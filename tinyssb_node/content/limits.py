@@ -38,6 +38,8 @@ SEAL_ENTROPY_SIZE: Final = SEAL_NONCE_SIZE + 2 * SEAL_KEY_SIZE
 """Random bytes for one sealing: nonce, ephemeral key, data key."""
 PAIR_PADDING_SIZE: Final = CHUNK_CONTENT_SIZE
 """Random bytes for a private text for one person: as many as its last packet may have behind it."""
+PETNAME_MAX: Final = 64
+"""Characters of a petname: some words, of which screens show the first 32 to 40."""
 BOARD_PEOPLE_MAX: Final = SET_MAX
 """Most people on a card, or invited to a board: as many as a set has feeds."""
 

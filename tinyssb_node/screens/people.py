@@ -89,6 +89,11 @@ class DisplayNames:
         word = "" if person is None else alike(person.alias or "")
         return word not in RESERVED and self._given.get(word) == [feed]
 
+    def is_given(self, feed: FeedId) -> bool:
+        """Return whether our user gave its name."""
+        person = self._people.get(feed)
+        return person is not None and feed in self._given.get(alike(person.alias or ""), ())
+
     def of(self, feed: FeedId) -> str:
         """Return name and beginning of the id of *feed*, unescaped."""
         name = self.name(feed)

@@ -21,10 +21,12 @@ GUEST_PATHS: Final = frozenset(
         "/api/guest/conversations",
         "/api/guest/messages",
         "/api/guest/file",
+        "/api/guest/people",
+        "/api/guest/sealed",
         "/api/events",
     }
 )
-"""Addresses that a guest's phone may ask: none has anything private, or does anything as the node."""
+"""Addresses that a guest's phone may ask: none opens anything private, or does anything as the node."""
 METRICS: Final = "/metrics"
 """Address that Prometheus scrapes. It gives the token in the header `Authorization: Bearer`."""
 OPEN: Final = ("/api/session", "/api/login", GUEST_ENTRANCE)

@@ -7,7 +7,7 @@ import hashlib
 import mimetypes
 import re
 from base64 import b64decode
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,7 @@ from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.languages import CATALOGUES, LANGUAGES, parse_catalogue
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
+from tinyssb_node.web.boards import board_routes
 from tinyssb_node.web.guests import guest_routes
 from tinyssb_node.web.page_server.access import (
     FixedHeaders,
@@ -42,10 +43,19 @@ from tinyssb_node.web.page_server.access import (
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.people import people_routes
 from tinyssb_node.web.phones import PhoneRegistry
 from tinyssb_node.web.places import places
-from tinyssb_node.web.request_fields import body_of, feed_of, number, order_of, text_of
-from tinyssb_node.web.responses import file_response
+from tinyssb_node.web.request_fields import (
+    body_of,
+    feed_of,
+    message_id_of,
+    number,
+    once_of,
+    order_of,
+    text_of,
+)
+from tinyssb_node.web.responses import file_response, json_route
 from tinyssb_node.web.shapes import Shape
 from tinyssb_node.web.views import OutgoingMessage
 
@@ -53,21 +63,22 @@ STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = (
     "/",
     "/c/{conversation}",
-    "/with/{feed}",
+    "/with/{feeds}",
     "/people",
     "/map",
     "/node",
     "/g/{group}",
     "/t/{group}/{id}",
     "/new",
+    "/write",
+    "/boards",
+    "/b/{board}",
     "/search",
     "/you",
 )
 """Addresses of views. All are the same document, which reads its own address."""
 _NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
 _GROUP: Final = re.compile(r"[0-9a-f]{40}")
-_NUMBER: Final = re.compile(r"[0-9]{1,16}")
-_ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _FILE: Final = re.compile(r"[a-z]+(-[0-9]+)?\.[a-z]+")
 _WORKER: Final = "worker.js"
 _KINDS: Final = {
@@ -118,7 +129,9 @@ def make_app(
             *_session_routes(gate, phones),
             *(guest_routes(service, phones) if phones is not None else ()),
             *_node_routes(service),
+            *people_routes(service),
             *_group_routes(service),
+            *board_routes(service),
             *_file_routes(service),
             Route("/api/events", events),
             Route(access.METRICS, metrics),
@@ -169,15 +182,6 @@ def _session_routes(gate: TokenAuthenticator, phones: PhoneRegistry | None) -> l
     ]
 
 
-def _json_route(path: str, content: Callable[[Request], Awaitable[Shape]], method: str = "GET") -> Route:
-    """Return a route whose response is *content* as JSON."""
-
-    async def respond(request: Request) -> Response:
-        return JSONResponse(await content(request))
-
-    return Route(path, respond, methods=[method])
-
-
 def _node_routes(service: PageService) -> list[Route]:
     async def messages(request: Request) -> Shape:
         name = request.query_params.get("conversation", PUBLIC)
@@ -190,7 +194,7 @@ def _node_routes(service: PageService) -> list[Route]:
         return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
 
     async def circle(request: Request) -> Shape:
-        feeds = (feed_of(request.query_params.get("feed", "")),)
+        feeds = _readers_of(request.query_params.get("feed", ""))
         return await service.read(lambda node: views.find_conversation(node, feeds))
 
     async def say(request: Request) -> Shape:
@@ -198,6 +202,9 @@ def _node_routes(service: PageService) -> list[Route]:
 
     async def cost(request: Request) -> Shape:
         return await service.cost(message_of(await body_of(request)))
+
+    async def receipt(request: Request) -> Shape:
+        return await service.receipt(_message_of(request.query_params.get("id")))
 
     async def search(request: Request) -> Shape:
         words = text_of(await body_of(request), "words", limits.WORDS_MAX)
@@ -207,32 +214,23 @@ def _node_routes(service: PageService) -> list[Route]:
         name, placed = _mark_of(await body_of(request))
         return await service.read(lambda node: views.mark_read(node, name, placed))
 
-    async def follow(request: Request) -> Shape:
-        feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
-        return await service.change(lambda node: node.follow(feed).fields())
-
-    async def unfollow(request: Request) -> Shape:
-        feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
-        return await service.change(lambda node: node.unfollow(feed).fields())
-
     return [
-        _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
-        _json_route("/api/people", lambda _request: service.read(views.people)),
-        _json_route("/api/readings", lambda _request: service.read(views.readings)),
-        _json_route("/api/places", lambda _request: service.read(places)),
-        _json_route("/api/subjects", lambda _request: service.read(views.subjects)),
-        _json_route("/api/messages", messages),
-        _json_route("/api/circle", circle),
-        _json_route("/api/node", lambda _request: service.node()),
-        _json_route("/api/alerts", lambda _request: service.alerts()),
-        _json_route("/api/history", lambda _request: service.history()),
-        _json_route("/api/receipts", lambda _request: service.receipts()),
-        _json_route("/api/search", search, "POST"),
-        _json_route("/api/say", say, "POST"),
-        _json_route("/api/read", mark, "POST"),
-        _json_route("/api/cost", cost, "POST"),
-        _json_route("/api/follow", follow, "POST"),
-        _json_route("/api/unfollow", unfollow, "POST"),
+        json_route("/api/conversations", lambda _request: service.read(views.conversations)),
+        json_route("/api/people", lambda _request: service.read(views.people)),
+        json_route("/api/readings", lambda _request: service.read(views.readings)),
+        json_route("/api/places", lambda _request: service.read(places)),
+        json_route("/api/subjects", lambda _request: service.read(views.subjects)),
+        json_route("/api/messages", messages),
+        json_route("/api/circle", circle),
+        json_route("/api/node", lambda _request: service.node()),
+        json_route("/api/alerts", lambda _request: service.alerts()),
+        json_route("/api/history", lambda _request: service.history()),
+        json_route("/api/receipts", lambda _request: service.receipts()),
+        json_route("/api/receipt", receipt),
+        json_route("/api/search", search, "POST"),
+        json_route("/api/say", say, "POST"),
+        json_route("/api/read", mark, "POST"),
+        json_route("/api/cost", cost, "POST"),
     ]
 
 
@@ -251,13 +249,13 @@ def _group_routes(service: PageService) -> list[Route]:
 
     async def change_group(request: Request) -> Shape:
         body = await body_of(request)
-        return await service.change_group(change_of(body), _once_of(body))
+        return await service.change_group(change_of(body), once_of(body))
 
     return [
-        _json_route("/api/group", group),
-        _json_route("/api/group/thread", thread),
-        _json_route("/api/group/preview", preview_group, "POST"),
-        _json_route("/api/group/change", change_group, "POST"),
+        json_route("/api/group", group),
+        json_route("/api/group/thread", thread),
+        json_route("/api/group/preview", preview_group, "POST"),
+        json_route("/api/group/change", change_group, "POST"),
     ]
 
 
@@ -270,7 +268,7 @@ def _file_routes(service: PageService) -> list[Route]:
 
     async def conversation_file(request: Request) -> Response:
         """Return a public file, or one of a private conversation, in the same way."""
-        message = MessageId.from_hex(_message_of(request.query_params.get("id")))
+        message = message_id_of(request.query_params.get("id"))
         return file_response(*await service.conversation_file(message))
 
     async def cost(request: Request) -> Shape:
@@ -279,7 +277,7 @@ def _file_routes(service: PageService) -> list[Route]:
     async def publish(request: Request) -> Shape:
         body = await body_of(request)
         return await service.publish_file(
-            _file_draft_of(body), _once_of(body), agreed=body.get("agreed") is True
+            _file_draft_of(body), once_of(body), agreed=body.get("agreed") is True
         )
 
     async def attach_cost(request: Request) -> Shape:
@@ -287,15 +285,15 @@ def _file_routes(service: PageService) -> list[Route]:
 
     async def attach(request: Request) -> Shape:
         body = await body_of(request)
-        return await service.attach(file_of(body), _once_of(body), agreed=body.get("agreed") is True)
+        return await service.attach(file_of(body), once_of(body), agreed=body.get("agreed") is True)
 
     return [
         Route("/api/group/file", file),
-        _json_route("/api/group/attach/cost", attach_cost, "POST"),
-        _json_route("/api/group/attach", attach, "POST"),
+        json_route("/api/group/attach/cost", attach_cost, "POST"),
+        json_route("/api/group/attach", attach, "POST"),
         Route("/api/file", conversation_file),
-        _json_route("/api/attach/cost", cost, "POST"),
-        _json_route("/api/attach", publish, "POST"),
+        json_route("/api/attach/cost", cost, "POST"),
+        json_route("/api/attach", publish, "POST"),
     ]
 
 
@@ -371,6 +369,14 @@ def _mark_of(body: dict[str, object]) -> tuple[str, int]:
     return name, placed
 
 
+def _readers_of(text: str) -> tuple[FeedId, ...]:
+    """Parse the people of a private conversation, our user left out. Raises BadRequestError."""
+    feeds = text.split(",")
+    if len(feeds) >= CIRCLE_MAX:
+        raise BadRequestError(f"A private conversation has at most {CIRCLE_MAX - 1} people beside you.")
+    return tuple(dict.fromkeys(feed_of(feed) for feed in feeds))
+
+
 def message_of(body: dict[str, object]) -> OutgoingMessage:
     """Parse the message in a request. Raises BadRequestError."""
     text = text_of(body, "text", limits.TEXT_MAX).strip()
@@ -380,7 +386,7 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
         text.encode()
     except UnicodeEncodeError as error:
         raise BadRequestError("The text has incomplete characters (lone surrogates).") from error
-    once = _once_of(body)
+    once = once_of(body)
     feeds = body.get("to", [])
     most = CIRCLE_MAX - 1
     if not isinstance(feeds, list) or len(feeds) > most:
@@ -393,7 +399,7 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
         text,
         conversation,
         tuple(feed_of(feed) for feed in feeds),
-        _message_id_of(reply),
+        None if reply is None else message_id_of(reply),
         once,
         body.get("agreed") is True,
     )
@@ -475,17 +481,3 @@ def _message_of(text: object) -> str:
     if not isinstance(text, str) or not _GROUP.fullmatch(text):
         raise BadRequestError("The id of a message has 40 hexadecimal digits.")
     return text
-
-
-def _once_of(body: dict[str, object]) -> str:
-    once = text_of(body, "once", 64)
-    if not _ONCE.fullmatch(once):
-        raise BadRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
-    return once
-
-
-def _message_id_of(text: str | None) -> MessageId | None:
-    try:
-        return MessageId.from_hex(text) if text else None
-    except ValueError as error:
-        raise BadRequestError("A message id has 40 hexadecimal digits.") from error

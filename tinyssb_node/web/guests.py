@@ -1,5 +1,6 @@
 """Requests of guests: they read what is public, and hand over entries that their phones signed."""
 
+import re
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
 
@@ -23,7 +24,7 @@ from tinyssb_node.web.access import GUEST_ENTRANCE
 from tinyssb_node.web.errors import PageNotFoundError, PhoneRefusedError
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.phones import Phone, PhoneRegistry
-from tinyssb_node.web.request_fields import body_of, feed_of, number, order_of, text_of
+from tinyssb_node.web.request_fields import body_of, feed_of, message_id_of, number, order_of, text_of
 from tinyssb_node.web.responses import file_response
 from tinyssb_node.web.shapes import Shape
 
@@ -71,10 +72,19 @@ def _reading_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
 
     async def file(request: Request) -> Response:
         _phone(phones, request)
-        message = _message_of(request.query_params.get("id", ""))
+        message = message_id_of(request.query_params.get("id"))
         return file_response(*await service.with_reader(lambda node: _public_file(node, message)))
 
+    async def people(_request: Request, phone: Phone) -> Shape:
+        return await service.read(lambda node: views.people_for_guests(node, phone.feed))
+
+    async def sealed(request: Request, _phone: Phone) -> Shape:
+        after, again = number(request, "after") or 0, _numbers(request.query_params.get("again", ""))
+        return await service.read(lambda node: views.sealed(node, after, again))
+
     return [
+        _json_route(phones, "/api/guest/people", people),
+        _json_route(phones, "/api/guest/sealed", sealed),
         _json_route(phones, "/api/guest/conversations", conversations),
         _json_route(phones, "/api/guest/messages", messages),
         Route("/api/guest/file", file),
@@ -176,15 +186,16 @@ def _public_file(node: NodeSession, message: MessageId) -> tuple[File, str]:
     return read_file_of(node, message)
 
 
+def _numbers(text: str) -> list[int]:
+    """Parse the numbers of messages that are asked for again. Raises BadRequestError."""
+    parts = text.split(",") if text else []
+    if len(parts) > limits.AGAIN_MAX or not all(re.fullmatch("[0-9]{1,16}", one) for one in parts):
+        raise BadRequestError(f"`again` has at most {limits.AGAIN_MAX} numbers.")
+    return [int(one) for one in parts]
+
+
 def _bytes_of(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError as error:
         raise BadRequestError("A signature has 128 hexadecimal digits.") from error
-
-
-def _message_of(text: str) -> MessageId:
-    try:
-        return MessageId.from_hex(text)
-    except ValueError as error:
-        raise BadRequestError("A message id has 40 hexadecimal digits.") from error

@@ -25,6 +25,10 @@ TEXT_MAX: Final = 4_000
 assert TEXT_MAX * 6 < BODY_MAX
 WORDS_MAX: Final = 200
 """Characters of a search: some words."""
+TITLE_MAX: Final = 200
+"""Characters of the name of a board, a list or a card."""
+BOARD_SHOWN_MAX: Final = 64
+"""Lists of a board, cards of a list and people of a card that the page shows: some screens of a phone."""
 ROWS: Final = 50
 """Messages that the page asks for at a time: some screens of a phone."""
 NAME_MAX: Final = 128
@@ -54,5 +58,11 @@ PHONE_PACKETS: Final = 120
 """Packets that the node takes of one phone in an hour: some sixty messages, 25 s of air at SF7."""
 GUEST_PACKETS: Final = 480
 """Packets that it takes of all phones in an hour: 98 s of air at SF7, so that 64 phones do not fill the hour."""
+SEALED_ROWS: Final = 32
+"""Private messages in an answer to a guest's phone, which tries to open each."""
+SEALED_SIZE_MAX: Final = 4_200
+"""Bytes of one of them: TEXT_MAX letters of one byte, with all around them."""
+AGAIN_MAX: Final = 16
+"""Messages that a phone asks for again, since packets of them were missing."""
 PUBLISH_PACKETS_MAX: Final = 42
 """Packets of one message of a phone: TEXT_MAX letters of one byte, with all around it."""

@@ -118,13 +118,19 @@ class PageService:
         """Do something as the node. Raises LocalError."""
         return await self._writer.with_node(action)
 
+    async def set(self, action: Callable[[NodeSession], Shape]) -> Shape:
+        """Change a setting that all pages show. Raises LocalError."""
+        found = await self.change(action)
+        self._streams.notify()
+        return found
+
     async def say(self, message: OutgoingMessage) -> Shape:
         """Publish a message, once, however often the same page requests it. Raises LocalError."""
-        return await self._once(message, lambda node: views.say(node, message))
+        return await self.once(message, lambda node: views.say(node, message))
 
     async def change_group(self, change: GroupChange, once: str) -> Shape:
         """Make a change of a group, once in the same way. Raises LocalError."""
-        return await self._once((change, once), lambda node: views.change_group(node, change))
+        return await self.once((change, once), lambda node: views.change_group(node, change))
 
     async def preview_group(self, change: GroupChange) -> Shape:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
@@ -136,7 +142,7 @@ class PageService:
 
     async def attach(self, draft: GroupFileDraft, once: str, *, agreed: bool) -> Shape:
         """Publish a file in a group, once in the same way. Raises LocalError."""
-        return await self._once((draft, once), lambda node: views.attach(node, draft, agreed=agreed))
+        return await self.once((draft, once), lambda node: views.attach(node, draft, agreed=agreed))
 
     async def file_cost(self, draft: ConversationFileDraft) -> Shape:
         """Return what a file in a conversation would cost. Raises LocalError."""
@@ -144,7 +150,7 @@ class PageService:
 
     async def publish_file(self, draft: ConversationFileDraft, once: str, *, agreed: bool) -> Shape:
         """Publish a file in a conversation, once in the same way. Raises LocalError."""
-        return await self._once((draft, once), lambda node: views.publish_file(node, draft, agreed=agreed))
+        return await self.once((draft, once), lambda node: views.publish_file(node, draft, agreed=agreed))
 
     async def conversation_file(self, message: MessageId) -> tuple[File, str]:
         """Return the file in a message of a conversation, and a safe name for it. Raises LocalError."""
@@ -170,7 +176,8 @@ class PageService:
         """Return the file in a message of a group, and a safe name for it. Raises LocalError."""
         return await self._writer.with_node(lambda node: group_files.fetch(node.client, group, message))
 
-    async def _once(self, request: Hashable, action: Callable[[NodeSession], Shape]) -> Shape:
+    async def once(self, request: Hashable, action: Callable[[NodeSession], Shape]) -> Shape:
+        """Do *action*, which publishes something, once for each *request*. Raises LocalError."""
         await self._wait_until_ready()
         sending = self._sent.get(request)
         if sending is None:
@@ -248,6 +255,11 @@ class PageService:
         """Return the receipts of our latest messages. Raises LocalError."""
         rows = await self._writer.do(self._ask_receipts)
         return await self.read(lambda node: views.receipts(node, rows))
+
+    async def receipt(self, message: str) -> Shape:
+        """Return which people and nodes have a message of ours. Raises LocalError."""
+        rows = await self._writer.do(self._ask_receipts)
+        return await self.read(lambda node: views.receipt(node, rows, message))
 
     def _ask_receipts(self) -> list[ReceiptRow]:
         with self._opener.daemon() as daemon:

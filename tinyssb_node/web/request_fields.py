@@ -8,11 +8,12 @@ from starlette.requests import Request
 
 from tinyssb_node.content.time_order import read_order_key
 from tinyssb_node.errors import BadRequestError
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import RequestTooLargeError
 
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
+_ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 
 
 async def body_of(request: Request) -> dict[str, object]:
@@ -52,6 +53,22 @@ def feed_of(text: object) -> FeedId:
         return FeedId.from_hex(text if isinstance(text, str) else "")
     except ValueError as error:
         raise BadRequestError("A feed id has 64 hexadecimal digits.") from error
+
+
+def message_id_of(text: object) -> MessageId:
+    """Parse the id of a message. Raises BadRequestError."""
+    try:
+        return MessageId.from_hex(text if isinstance(text, str) else "")
+    except ValueError as error:
+        raise BadRequestError("A message id has 40 hexadecimal digits.") from error
+
+
+def once_of(body: dict[str, object]) -> str:
+    """Return the page's own id of a request: the same id again is the same request. Raises BadRequestError."""
+    once = text_of(body, "once", 64)
+    if not _ONCE.fullmatch(once):
+        raise BadRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
+    return once
 
 
 def order_of(request: Request) -> str | None:

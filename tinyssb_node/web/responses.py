@@ -1,11 +1,23 @@
 """Responses that several groups of requests give."""
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from tinyssb_node.content.files import File
-from tinyssb_node.web.shapes import PICTURES
+from tinyssb_node.web.shapes import PICTURES, Shape
+
+
+def json_route(path: str, content: Callable[[Request], Awaitable[Shape]], method: str = "GET") -> Route:
+    """Return a route whose response is *content* as JSON."""
+
+    async def respond(request: Request) -> Response:
+        return JSONResponse(await content(request))
+
+    return Route(path, respond, methods=[method])
 
 
 def file_response(file: File, name: str) -> Response:

@@ -222,9 +222,11 @@ def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
     return {
         **author_shape(row.feed, people),
         "said": _cut(row.said),
+        "given": _cut(row.alias) if people.names.is_given(row.feed) else None,
         "entries": row.entries,
         "last_us": row.last_us,
         "blocked": row.blocked,
+        "blocked_by": [author_shape(feed, people) for feed in row.blocked_by],
         "pending": row.pending,
     }
 
@@ -300,3 +302,17 @@ def receipt_shape(row: ReceiptRow, people: PeopleIndex) -> Shape:
         "committed_us": row.committed_us,
         "missing": [author_shape(feed, people) for feed in missing],
     }
+
+
+def holder_shapes(row: ReceiptRow, people: PeopleIndex) -> list[Shape]:
+    """Return who has a message of ours, and who of those expected does not, or never confirms anything."""
+
+    def shape(feed: str | None, state: str, face: str | None = None, since_us: int | None = None) -> Shape:
+        author = None if feed is None else author_shape(FeedId.from_hex(feed), people)
+        return {"author": author, "state": state, "face": face, "since_us": since_us}
+
+    return [
+        *(shape(one.feed, "has", one.face, one.since_us) for one in row.holders),
+        *(shape(feed, "lacks") for feed in row.missing),
+        *(shape(feed, "silent") for feed in row.silent),
+    ]

@@ -1,12 +1,13 @@
 """Views of the page, computed from one node session by its thread."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, is_group, is_news
 from tinyssb_node.control.rows import ReceiptRow
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.chatlines import is_answer
 from tinyssb_node.screens.conversation_files import ConversationFileDraft
@@ -32,6 +33,7 @@ from tinyssb_node.web.shapes import (
     cost_shape,
     group_shape,
     group_title,
+    holder_shapes,
     message_shape,
     person_shape,
     quote_shape,
@@ -131,6 +133,45 @@ def public_people(node: NodeSession, reader: FeedId | None) -> PeopleIndex:
     calls people is not for guests."""
     rows = [replace(row, own=row.feed == reader, alias=row.said) for row in node.catalog.people()]
     return PeopleIndex({row.feed: row for row in rows}, DisplayNames(rows), guest=True)
+
+
+def people_for_guests(node: NodeSession, reader: FeedId | None) -> Shape:
+    """Return all people who are shown as a guest sees them, and whether short private texts can be written to each."""
+    known = public_people(node, reader)
+    rows = sorted(known.rows.values(), key=lambda row: (not row.own, -(row.last_us or 0), row.feed))
+    return {
+        "rows": [
+            {**author_shape(row.feed, known), "private": node.catalog.dialect(row.feed) is Dialect.SPEC}
+            for row in rows
+            if row.entries and not row.blocked
+        ][:_PEOPLE_MAX]
+    }
+
+
+def sealed(node: NodeSession, after: int, again: Sequence[int]) -> Shape:
+    """Return private messages of all people, unopened: only the phone of a guest has the key that opens theirs."""
+    found = node.catalog.sealed(after, again, limit=limits.SEALED_ROWS, size_max=limits.SEALED_SIZE_MAX)
+    known = people_of(node)
+    rows = [
+        {
+            "arrival": row.arrival,
+            "id": row.id.hex(),
+            "feed": row.feed.hex(),
+            "seq": row.seq,
+            "committed_us": row.committed_us,
+            "content": b64encode(row.content).decode(),
+        }
+        for row in found
+        if row.content and not known.blocked(row.feed)
+    ]
+    lacking = [row.arrival for row in found if row.content is None]
+    last = max((row.arrival for row in found), default=after)
+    return {
+        "rows": rows,
+        "lacking": lacking,
+        "after": max(after, last),
+        "more": len(found) == limits.SEALED_ROWS,
+    }
 
 
 def messages(
@@ -335,6 +376,16 @@ def receipts(node: NodeSession, rows: Sequence[ReceiptRow]) -> Shape:
     """Return the receipts of our own messages, by their ids."""
     known = people_of(node)
     return {"receipts": {row.id: receipt_shape(row, known) for row in rows}}
+
+
+def receipt(node: NodeSession, rows: Sequence[ReceiptRow], message: str) -> Shape:
+    """Return which people and nodes have a message of ours. Raises PageNotFoundError."""
+    row = next((one for one in rows if one.id == message), None)
+    if row is None:
+        raise PageNotFoundError(
+            "The page shows who has the latest messages only.", "On the node: `tinyssb receipts`."
+        )
+    return {"rows": holder_shapes(row, people_of(node))[:_PEOPLE_MAX]}
 
 
 def people_of(node: NodeSession) -> PeopleIndex:

@@ -70,6 +70,9 @@ export function post(path, body) {
   return request(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
 }
 
+/** Returns an id for a request that publishes something: with it the request can be repeated, and publishes once. */
+export const newId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** Requests until there is a response, a few times: what publishes carries an id, `once`, so that it publishes once. */

@@ -33,7 +33,7 @@ class LaterView {
 
   close() {
     this.closed = true;
-    this.view?.close();
+    this.view?.close?.();
   }
 
   async refresh() {
@@ -44,7 +44,8 @@ class LaterView {
         setText(this.element.querySelector("[role=status]"), t("This part of the page could not be loaded. Reload the page to try again."));
         return;
       }
-      if (this.closed) this.view.close();
+      this.view.go = (path, how) => this.go?.(path, how);
+      if (this.closed) this.view.close?.();
       const focused = this.element.contains(document.activeElement);
       this.element.replaceChildren(this.view.element);
       if (focused) this.element.querySelector("h1").focus();
@@ -56,17 +57,21 @@ class LaterView {
 const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
-  [/^\/with\/([0-9a-f]{64})$/, (feed) => new ChatView({ feed }), "chat"],
+  [/^\/with\/([0-9a-f]{64}(?:,[0-9a-f]{64}){0,5})$/, (feeds) => new ChatView({ feeds }), "chat"],
   [/^\/g\/([0-9a-f]{40})$/, (group) => new GroupView({ group }), "chat"],
   [/^\/t\/([0-9a-f]{40})\/([0-9a-f]{40})$/, (group, id) => new ThreadView({ group, id }), "chat"],
   [/^\/search$/, () => new SearchView(), "chat"],
+  [/^\/write$/, () => new LaterView(t("Write privately"), async () => new (await import("/static/circle.js")).CircleView()), "chat"],
+  [/^\/boards$/, () => new LaterView(t("Boards"), async () => new (await import("/static/boards.js")).BoardsView()), "chat"],
+  [/^\/b\/([0-9a-f]{40})$/, (board) => new LaterView(t("Board"), async () => new (await import("/static/boards.js")).BoardView({ board })), "chat"],
   [/^\/new$/, () => new NewGroupView(), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
   [/^\/map$/, () => new LaterView(t("Map"), async () => new (await import("/static/map.js")).MapView()), "map"],
   [/^\/node$/, () => new NodeView(), "node"],
 ];
 
-const GUEST_ROUTES = [ROUTES[0], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/you$/, () => new YouView(), "you"]];
+const letters = () => import("/static/letters.js");
+const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/you$/, () => new YouView(), "you"]];
 
 function show({ focus = true } = {}) {
   view?.close?.();
@@ -146,7 +151,7 @@ function problem(text) {
 async function startAsGuest() {
   setGuest();
   await person.open();
-  for (const link of document.querySelectorAll("[data-tab]")) link.hidden = !["chat", "you"].includes(link.dataset.tab);
+  for (const link of document.querySelectorAll("[data-tab]")) link.hidden = !["chat", "people", "you"].includes(link.dataset.tab);
   start();
   person.sync();
   setInterval(() => { if (person.me?.waiting.length) person.sync(); }, QUOTA_MS);

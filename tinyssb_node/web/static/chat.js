@@ -36,10 +36,10 @@ function futureAccessOf({ members }) {
 }
 
 export class ChatView {
-  /** Opens a conversation by its name, or with a feed: then it may have no messages yet. */
-  constructor({ conversation = null, feed = null }) {
+  /** Opens a conversation by its name, or with people (their feeds, by commas): then it may have no messages yet. */
+  constructor({ conversation = null, feeds = null }) {
     this.conversation = conversation;
-    this.feed = feed;
+    this.feeds = feeds;
     this.rows = new Map(); // id: Message
     this.more = false;
     this.loaded = false;
@@ -49,7 +49,7 @@ export class ChatView {
     this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: t("Members and details") });
     this.links = h("ul");
     this.drawn = new Map(); // by name: the state of a conversation, and its link
-    this.further = (person.guest ? [] : [["/new", t("New group")], ["/search", t("Search")]]).map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
+    this.further = (person.guest ? [["/people", t("Write privately")]] : [["/write", t("Write privately")], ["/new", t("New group")], ["/boards", t("Boards")], ["/search", t("Search")]]).map(([href, text]) => h("li", {}, h("a", { href, "data-page": true, class: "new", text })));
     this.choice = h("p", { class: "choice" });
     this.earlier = h("button", { type: "button", class: "plain middle", text: t("Show earlier messages"), hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: t("There are no messages yet.") });
@@ -57,7 +57,7 @@ export class ChatView {
     this.waiting = new Map(); // id: Message that has no place yet
     this.arriving = h("ul", { class: "arriving", "aria-label": t("Arriving") });
     this.lacking = h("p", { class: "gap", hidden: true });
-    this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
+    this.composer = new Composer({ key: conversation ?? feeds, sent: (answer) => this.sent(answer) });
     this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("Conversation"), onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving, this.composer.waiting.element);
     this.older = new Map(); // id: order, of messages that arrived after others that come behind them
     this.up = h("button", { type: "button", class: "up", hidden: true, onclick: () => this.toOlder() });
@@ -123,8 +123,21 @@ export class ChatView {
     const [list, found] = await Promise.all([
       get("/api/conversations"),
       this.conversation === null ? null : get("/api/messages", { conversation: this.conversation }),
+      person.guest ? this.loadLetters() : null,
     ]);
+    if (this.letters) list.rows.push(...this.letters.conversations);
     if (!this.closed) this.show(list, found);
+  }
+
+  /** Gets the private messages of a guest. */
+  async loadLetters() {
+    if (!person.me?.secret) return;
+    try {
+      ({ letters: this.letters } = await import("/static/letters.js"));
+      await this.letters.sync();
+    } catch (error) {
+      if (!(error instanceof ApiError || error instanceof TypeError)) throw error; // without the node
+    }
   }
 
   /** Shows at once what this browser kept, until the node has answered. */
@@ -167,9 +180,9 @@ export class ChatView {
   }
 
   async findCircle() {
-    const found = await get("/api/circle", { feed: this.feed });
+    const found = await get("/api/circle", { feed: this.feeds });
     this.circle = { ...found, title: null };
-    this.composer.target = { to: [this.feed] };
+    this.composer.target = { to: this.feeds.split(",") };
     if (found.name !== null) this.conversation = found.name;
   }
 
@@ -267,7 +280,7 @@ export class ChatView {
       const same = last?.state === state;
       if (same) last.message.showHolders("");
       const sinceUs = same ? last.sinceUs : receipt?.committed_us;
-      message.showHolders(receipt ? holdersOf(receipt, sinceUs) : message.row.held);
+      message.showHolders(receipt ? holdersOf(receipt, sinceUs) : message.row.held, Boolean(receipt));
       last = { message, state, sinceUs };
     }
   }
@@ -374,7 +387,7 @@ export class ChatView {
   }
 
   async sent(answer) {
-    if (this.feed !== null && answer.conversation) { // the event about it may arrive before the reply
+    if (this.feeds !== null && answer.conversation) { // the event about it may arrive before the reply
       this.go?.(`/c/${answer.conversation}`, { replace: true });
       return;
     }

@@ -1,6 +1,6 @@
 // The box to write in. Its text stays, also after a reload, until the node has confirmed that the message is on its disk.
 
-import { ApiError, post } from "/static/api.js";
+import { ApiError, newId, post } from "/static/api.js";
 import { Attachment } from "/static/attachment.js";
 import { announce, h, setText } from "/static/dom.js";
 import { parts, t, tn } from "/static/language.js";
@@ -145,7 +145,7 @@ export class Composer {
     }
     this.busy(true);
     this.ask(null);
-    this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
+    this.once ??= newId();
     const request = { ...this.target, text, reply_to: this.replyTo, once: this.once, agreed };
     try {
       const answer = await post("/api/say", request);
@@ -166,7 +166,7 @@ export class Composer {
   async sign(text) {
     this.busy(true);
     try {
-      const { packets, waits } = await person.publish(text, this.replyTo);
+      const { packets, waits } = await person.publish(text, this.replyTo, this.target.to?.[0]);
       this.done();
       announce(waits ? t("Signed. The message waits on this device.") : tn(packets, "Sent: {n} packet.", "Sent: {n} packets."));
       this.onSent({});

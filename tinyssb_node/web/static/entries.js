@@ -6,7 +6,7 @@ const CHUNK = 100; // bytes of content in a packet of a side chain
 const ID = 20;
 const DMX = 7;
 const INLINE = { spec: 48, deployed: 28 };
-const START_S = 1_577_836_800; // 2020, from which times in minutes count
+export const START_S = 1_577_836_800; // 2020, from which times in minutes count
 const PROOF = "tinyssb web phone 1\0";
 
 const utf8 = (text) => new TextEncoder().encode(text);
@@ -25,6 +25,7 @@ export function concat(...parts) {
 
 export const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (digits) => parseInt(digits, 16));
+export const fromBase64 = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 export const toBase64 = (bytes) => btoa(String.fromCharCode(...bytes));
 
 function varint(number) {
@@ -41,12 +42,13 @@ function integer(number) {
   return Uint8Array.from(bytes);
 }
 
-/** Returns a value as BIPF: texts, whole numbers, null, lists. */
+/** Returns a value as BIPF: texts, whole numbers, null, bytes, lists. */
 export function bipf(value) {
   const tagged = (kind, payload) => concat(varint(payload.length * 8 + kind), payload);
   if (value === null) return tagged(6, new Uint8Array());
   if (typeof value === "string") return tagged(0, utf8(value));
   if (typeof value === "number") return tagged(2, integer(value));
+  if (value instanceof Uint8Array) return tagged(1, value);
   return tagged(4, concat(...value.map(bipf)));
 }
 
@@ -94,13 +96,25 @@ export const prove = (key, challenge) => signature(key, concat(utf8(PROOF), from
 
 const signature = async (key, bytes) => new Uint8Array(await crypto.subtle.sign("Ed25519", key, bytes));
 
-/** Makes a key of a seed of 32 bytes. The key stays in the browser: no script can read it. Returns it with its feed. */
+/** Makes of a seed the key that opens private messages, the half on curve25519 of the same identity; null where browsers have none. */
+async function secretOf(seed) {
+  const scalar = new Uint8Array(await crypto.subtle.digest("SHA-512", seed)).slice(0, 32);
+  try {
+    return await crypto.subtle.importKey("pkcs8", concat(fromHex("302e020100300506032b656e04220420"), scalar), "X25519", false, ["deriveBits"]); // RFC 8410
+  } catch {
+    return null;
+  } finally {
+    scalar.fill(0);
+  }
+}
+
+/** Makes the keys of a seed of 32 bytes. They stay in the browser: no script can read them. Returns them with the feed. */
 export async function keyOf(seed) {
   const der = concat(fromHex("302e020100300506032b657004220420"), seed); // PKCS #8, RFC 8410
   const open = await crypto.subtle.importKey("pkcs8", der, "Ed25519", true, ["sign"]);
   const { x } = await crypto.subtle.exportKey("jwk", open);
   const feed = Uint8Array.from(atob(x.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
-  return { key: await crypto.subtle.importKey("pkcs8", der, "Ed25519", false, ["sign"]), feed: toHex(feed) };
+  return { key: await crypto.subtle.importKey("pkcs8", der, "Ed25519", false, ["sign"]), secret: await secretOf(seed), feed: toHex(feed) };
 }
 
 /** Returns whether this browser signs with Ed25519, and may: pages over plain HTTP may not. */

@@ -1,6 +1,6 @@
 // A private group: who can read what, what the node will do, and changes, each shown with its cost before it is made.
 
-import { ApiError, get, post } from "/static/api.js";
+import { ApiError, get, newId, post } from "/static/api.js";
 import { arrange, h, setText } from "/static/dom.js";
 import { t } from "/static/language.js";
 import { who } from "/static/message.js";
@@ -113,7 +113,7 @@ class ChangeForm {
   async confirm(request) {
     if (this.sending) return;
     this.sending = true;
-    this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
+    this.once ??= newId();
     await this.attempt(async () => {
       const answer = await post("/api/group/change", { ...request, once: this.once });
       for (const one of this.picks.querySelectorAll("input:checked")) one.checked = false;

@@ -1,5 +1,6 @@
 // One message of the list.
 
+import { ApiError, get } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
 import { parts, t, tn } from "/static/language.js";
 import { called, digits, fullTime, isHappening, line, nameOf, size, summaryOf, textOf, timeOf } from "/static/words.js";
@@ -13,6 +14,7 @@ export class Message {
     this.view = view;
     this.element = h("li", { id: `m-${row.id}`, tabindex: "-1" });
     this.receipt = h("span");
+    this.holders = new Holders();
     this.older = h("span", { class: "older", text: t("Older message"), hidden: true });
     this.thread = h("a", { class: "plain", "data-page": true, hidden: true });
     this.update(row);
@@ -27,9 +29,10 @@ export class Message {
     }
   }
 
-  /** Shows who has it, in words; empty: the same nodes have a later message of ours. */
-  showHolders(words) {
-    setText(this.receipt, words);
+  /** Shows who has it, in words; empty: the same nodes have a later message of ours. `whole`: all about it can be shown. */
+  showHolders(words, whole = false) {
+    setText(this.receipt, whole ? "" : words);
+    this.holders.show(whole ? words : "", this.row.id);
   }
 
   /** Marks a message that arrived after others that come behind it. */
@@ -53,7 +56,7 @@ export class Message {
       h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, ${t("arrived {time}", { time: timeOf(row.committed_us) })}` : ""}` })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
-      h("footer", {}, this.older, this.foot(), this.receipt, this.thread, this.button()),
+      h("footer", {}, this.older, this.foot(), this.receipt, this.holders.element, this.thread, this.button()),
     );
   }
 
@@ -127,6 +130,45 @@ export class Message {
     if (row.placed === null) return null;
     return h("button", { type: "button", class: "plain answer", onclick: () => this.view.answer(row) }, t("Answer"), h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
+}
+
+/** The words about who has a message of ours; opened, they name each person and node. */
+class Holders {
+  constructor() {
+    this.words = h("summary");
+    this.list = h("ul");
+    this.element = h("details", { class: "holders", hidden: true, ontoggle: () => this.open() }, this.words, this.list);
+  }
+
+  show(words, id) {
+    this.id = id;
+    this.element.hidden = !words;
+    if (words === this.words.textContent) return;
+    setText(this.words, words);
+    this.load();
+  }
+
+  async open() {
+    await this.load();
+    if (this.element.open) this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  async load() {
+    if (!this.element.open || this.element.hidden) return;
+    try {
+      const { rows } = await get("/api/receipt", { id: this.id });
+      this.list.replaceChildren(...rows.map(holder));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.list.replaceChildren(h("li", { text: `${error.message} ${error.hint}` }));
+    }
+  }
+}
+
+function holder({ author, state, face, since_us: sinceUs }) {
+  if (!author) return h("li", {}, h("bdi", { text: line(face, 40) }), ": ", t("A node there seems to have it since {time}.", { time: timeOf(sinceUs) }));
+  const words = { has: () => t("It arrived there, confirmed {time}.", { time: timeOf(sinceUs) }), lacks: () => t("It has not arrived there yet, as far as known."), silent: () => t("This node never confirms messages.") };
+  return h("li", {}, who(author), ": ", words[state]());
 }
 
 /** Returns a name with digits behind it, unless our user gave it. */

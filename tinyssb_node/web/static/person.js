@@ -32,11 +32,21 @@ function written(store) {
   });
 }
 
+/** Returns what this browser keeps under a name; null if there is nothing. */
+export const stored = async (name) => (await settled((await table("readonly")).get(name))) ?? null;
+
+/** Keeps a value under a name, on the disk when it returns. */
+export async function store(name, value) {
+  const opened = await table("readwrite");
+  opened.put(value, name);
+  await written(opened);
+}
+
 class Person extends EventTarget {
   constructor() {
     super();
     this.guest = false; // this browser came in by the guests' link
-    this.me = null; // {feed, key, name, prefix, dialect, seq, id, waiting}; seq null: it is not known how far the feed was written
+    this.me = null; // {feed, key, secret, name, prefix, dialect, seq, id, waiting}; seq null: it is not known how far the feed was written
     this.node = null; // the node's last answer
     this.trouble = null; // why nothing can be signed now: "restored" or "elsewhere"
     this.problem = null; // why the node did not take what waits, in words
@@ -51,13 +61,11 @@ class Person extends EventTarget {
   }
 
   async load() {
-    this.me = (await settled((await table("readonly")).get(ME))) ?? null;
+    this.me = await stored(ME);
   }
 
-  async save() {
-    const store = await table("readwrite");
-    store.put(this.me, ME);
-    await written(store);
+  save() {
+    return store(ME, this.me);
   }
 
   changed() {
@@ -83,15 +91,15 @@ class Person extends EventTarget {
   /** Rows of the messages that wait, as the outbox has them. */
   get rows() {
     const waiting = this.me?.waiting ?? [];
-    return waiting.filter((entry) => entry.text !== null).map(({ id, text, written_ms }) => ({ key: "public", request: { once: id, text }, written_ms, problem: this.problem, fixed: true }));
+    return waiting.filter((entry) => entry.text !== null).map(({ id, text, reader, written_ms }) => ({ key: reader ?? "public", request: { once: id, text }, written_ms, problem: this.problem, fixed: true }));
   }
 
   /** Makes a person of a new seed, with a name. */
   async create(seed, name) {
-    const { key, feed } = await keyOf(seed);
+    const { key, secret, feed } = await keyOf(seed);
     const { prefix, dialect } = await get("/api/guest");
     await this.alone(async () => {
-      this.me = { feed, key, name, prefix, dialect, seq: 0, id: null, waiting: [] };
+      this.me = { feed, key, secret, name, prefix, dialect, seq: 0, id: null, waiting: [] };
       await this.save();
       if (name) await this.sign(alias(name), null);
     });
@@ -100,10 +108,10 @@ class Person extends EventTarget {
 
   /** Makes a person of a seed that was used before. The node says how much of the feed it has. */
   async restore(seed) {
-    const { key, feed } = await keyOf(seed);
+    const { key, secret, feed } = await keyOf(seed);
     const { prefix, dialect } = await get("/api/guest");
     await this.alone(async () => {
-      this.me = { feed, key, name: "", prefix, dialect, seq: null, id: null, waiting: [] };
+      this.me = { feed, key, secret, name: "", prefix, dialect, seq: null, id: null, waiting: [] };
       await this.save();
     });
     return this.sync();
@@ -119,25 +127,37 @@ class Person extends EventTarget {
     });
   }
 
-  /** Deletes the key. */
+  /** Deletes the key, and the private messages. */
   async forget() {
     await this.alone(async () => {
-      const store = await table("readwrite");
-      store.delete(ME);
-      await written(store);
+      const everything = await table("readwrite");
+      everything.clear();
+      await written(everything);
       this.me = this.trouble = this.problem = null;
     });
   }
 
-  /** Signs a public text, and sends it. Returns the number of packets, and whether the node has it. Throws ApiError. */
-  async publish(text, replyTo) {
-    const packets = await this.alone(() => {
+  /** Signs a text, and sends it: a public one, or one that only `reader` can read. Returns the number of packets, and whether the node has it. Throws ApiError. */
+  async publish(text, replyTo, reader = null) {
+    const packets = await this.alone(async () => {
       if (!this.canWrite) throw new ApiError("person", t("This phone cannot sign now."), t("See the page “You”."));
       if (this.me.waiting.length >= WAITING_MAX) throw new ApiError("full", tn(WAITING_MAX, "{n} message waits already.", "{n} messages wait already."), t("Find the node first."));
-      return this.sign(publicText(text, replyTo, this.me.dialect, Math.floor(Date.now() / 1_000)), text);
+      const nowS = Math.floor(Date.now() / 1_000);
+      const content = reader ? await this.sealed(text, replyTo, reader, nowS) : publicText(text, replyTo, this.me.dialect, nowS);
+      return this.sign(content, text, reader);
     });
     await this.sync();
     return { packets, waits: this.me.waiting.length > 0 };
+  }
+
+  /** Returns a text that only `reader` can read, as the next one of their conversation. Throws ApiError. */
+  async sealed(text, replyTo, reader, nowS) {
+    const { SealKey } = await import("/static/sealed.js");
+    const { letters } = await import("/static/letters.js");
+    const tie = replyTo ?? letters.last(reader);
+    const content = await new SealKey(this.me).seal(text, tie ? [tie] : [], reader, nowS);
+    if (!content) throw new ApiError("reader", t("Nobody can have this feed id, so nobody could read the message."), t("Choose another person."));
+    return content;
   }
 
   /** Publishes a name. */
@@ -150,13 +170,13 @@ class Person extends EventTarget {
   }
 
   /** Signs content as the next entry, and keeps it until the node has it. Returns its number of packets. */
-  async sign(content, text) {
+  async sign(content, text, reader = null) {
     const { me } = this;
     const previous = me.seq ? fromHex(me.id) : firstPrevious(me.feed, me.dialect);
     const { id, packets } = await signEntry(me.key, { ...me, seq: me.seq + 1, previous }, content);
     me.seq += 1;
     me.id = toHex(id);
-    me.waiting.push({ seq: me.seq, id: me.id, packets: packets.map(toBase64), text, written_ms: Date.now() });
+    me.waiting.push({ seq: me.seq, id: me.id, packets: packets.map(toBase64), text, reader, written_ms: Date.now() });
     await this.save();
     return packets.length;
   }

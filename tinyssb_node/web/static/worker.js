@@ -2,6 +2,7 @@
 // front, which changes with any file, so that a browser fetches all of them anew, together. Its address names the language.
 
 const SHELL = `shell ${VERSION}`;
+const LATER = ["/static/boards.js", "/static/circle.js", "/static/drawing.js", "/static/history.js", "/static/letters.js", "/static/map.js", "/static/mercator.js", "/static/picture.js", "/static/sealed.js"]; // which views load when they are opened
 const FILES = "files"; // of messages; they never change
 const FILES_MAX = 60; // of at most 32 kB
 const FILE_PATHS = new Set(["/api/file", "/api/group/file", "/api/guest/file"]);
@@ -16,7 +17,7 @@ async function fill() {
   const names = [...(await page.clone().text()).matchAll(/(?:src|href)="(\/static\/[^"]+)"/g)].map(([, name]) => name);
   const language = new URL(self.location).searchParams.get("language");
   if (language !== "en") names.push(`/static/${language}.json`);
-  for (const name of new Set(names)) {
+  for (const name of new Set([...names, ...LATER])) {
     if (await cache.match(name)) continue; // from an attempt that was cut off
     const file = await fetch(name, { cache: "no-cache" });
     if (!file.ok) throw new Error(`${name} was not found`);
