@@ -265,6 +265,8 @@ def test_a_guest_and_a_person_of_another_node_write_to_each_other_privately(
             page.get_by_role("link", name="Write privately").click()
             page.get_by_role("link", name="Write to Ben").click(timeout=PATIENCE_S * 1e3)
             expect(page.locator(".conversation > header")).to_contain_text("and you can read this.")
+            bottom = page.locator(".composer").evaluate("(one) => one.getBoundingClientRect().bottom")
+            assert abs(bottom - page.evaluate("innerHeight")) < 2, "the box to write in is at the bottom"
             box(page).fill("Is the key under the stone?")
             box(page).press("Enter")
             expect(said(page)).to_have_text(["Is the key under the stone?"])

@@ -28,7 +28,7 @@ const notices = new Notices((path) => go(path));
 class LaterView {
   constructor(title, load) {
     this.load = load;
-    this.element = h("div", {}, h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: title }), h("p", { class: "soft", role: "status", text: t("Loading…") })));
+    this.element = h("div", { class: "later" }, h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: title }), h("p", { class: "soft", role: "status", text: t("Loading…") })));
   }
 
   close() {
