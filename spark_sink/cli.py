@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError, how_to_install
-from spark_sink.settings import LOCAL, LOCAL_ENGINE, SPARK_ENGINE, no_spark
+from spark_sink.settings import LOCAL, LOCAL_ENGINE, SPARK_ENGINE
 from tinyssb_node import version
 
 _USAGE = 64
@@ -165,7 +165,7 @@ def _add_land(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--forget-days", type=int, metavar="N", help="delete days of the bronze that are older than N days"
     )
-    _add_spark_options(parser)
+    _add_engine_options(parser)
     parser.set_defaults(command=_land)
 
 
@@ -183,22 +183,22 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_database(parser, "the database to fill")
     parser.add_argument(
-        "--engine",
-        choices=(SPARK_ENGINE, LOCAL_ENGINE),
-        help="what runs the tasks: Spark, or processes of this machine, without Java "
-        "(default: local for `run` on this machine, spark for `backfill`, clusters and a folder of `land`)",
-    )
-    parser.add_argument(
         "--checkpoint",
         metavar="DIR",
         help="for a folder of `land`: Spark's list of the files it has read (default: beside the database file)",
     )
     days = "days for which single packets are kept, to be matched with late logs"
     _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
-    _add_spark_options(parser)
+    _add_engine_options(parser)
 
 
-def _add_spark_options(parser: argparse.ArgumentParser) -> None:
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--engine",
+        choices=(SPARK_ENGINE, LOCAL_ENGINE),
+        help="what runs the tasks: Spark, or processes of this machine, without Java (default: local for `run` and "
+        "`land` on this machine, spark for `backfill`, clusters and a folder of `land`)",
+    )
     parser.add_argument("--endpoint", default="", metavar="URL", help="address of an S3-compatible store")
     _add_number(
         parser,
@@ -313,11 +313,13 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _land(options: argparse.Namespace) -> int:
-    try:
-        from spark_sink.bronze.land import LandSettings, land
-    except ImportError as error:
-        raise no_spark() from error
+    from spark_sink import session
+    from spark_sink.bronze.land import LandSettings, land
+    from spark_sink.settings import default_engine
 
+    options.engine = options.engine or default_engine(
+        options.logs, options.master, once=False, submitted=session.is_submitted()
+    )
     return land(LandSettings(**_values(options, LandSettings)), _tell)
 
 

@@ -3,14 +3,14 @@
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import pyarrow as pa
 
-from spark_sink.serving.address import is_address
+from spark_sink import limits, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,12 +34,7 @@ class TasksFailedError(Exception):
 
 
 class Executors(Protocol):
-    """Runner of tasks that can open the database."""
-
-    @property
-    def database(self) -> str:
-        """Return its name."""
-        ...
+    """Runner of tasks."""
 
     @property
     def tell(self) -> Callable[[str], None]:
@@ -54,16 +49,15 @@ class Executors(Protocol):
 class SparkExecutors:
     """The executors of a Spark session."""
 
-    def __init__(self, session: "SparkSession", database: str, tell: Callable[[str], None]) -> None:
-        """*database*: its name. *tell* is called with what users should know."""
-        self._session = session
-        self.database: Final = database
+    def __init__(self, spark: "SparkSession", tell: Callable[[str], None]) -> None:
+        """*tell* is called with what users should know."""
+        self._spark = spark
         self.tell: Final = tell
 
     @property
-    def reach_database(self) -> bool:
-        """True if they can open it: a server; or a file, where they are on this machine."""
-        return is_address(self.database) or str(self._session.sparkContext.master).startswith("local")
+    def are_here(self) -> bool:
+        """True if they are on this machine."""
+        return str(self._spark.sparkContext.master).startswith("local")
 
     def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
         """Yield what *function* makes of each item, in order. While some results are used, the next are made.
@@ -71,20 +65,29 @@ class SparkExecutors:
         The function is named by its module, so it has to be installed where the executors are. Raises TasksFailedError.
         """
         waiting = iter(items)
-        size = _WAVES * self._session.sparkContext.defaultParallelism
+        size = _WAVES * self._spark.sparkContext.defaultParallelism
         with ThreadPoolExecutor(1, "executors") as pool:
             made = pool.submit(self._run, function, list(islice(waiting, size)))
-            while found := made.result():
+            while found := self._waited(made):
                 made = pool.submit(self._run, function, list(islice(waiting, size)))
                 for one in found:
                     yield pickle.loads(one)  # noqa: S301 - made by our own tasks
+
+    def _waited(self, made: Future[list[bytes]]) -> list[bytes]:
+        """Wait for a job, and say so if the cluster has no worker for it. Raises TasksFailedError."""
+        try:
+            return made.result(limits.ALONE_S)
+        except TimeoutError:
+            if not session.has_workers(self._spark):
+                self.tell(session.ALONE)
+            return made.result()
 
     def _run(self, function: Callable[[Item], Any], items: Sequence[Item]) -> list[bytes]:
         """Run one job, and return packed results in order."""
         if not items:
             return []
         try:
-            rows = self._session.range(0, len(items), 1, len(items))
+            rows = self._spark.range(0, len(items), 1, len(items))
             found = rows.mapInArrow(partial(_task, function, items), "place long, made binary").toArrow()
         except Exception as error:  # whatever Spark raises: the driver can do the work, too
             ours = _OURS.search(str(error))

@@ -57,7 +57,9 @@ class Job:
         self._database = database
         self.lock = threading.Lock()
         """Held while the database is used."""
-        self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days, executors=executors)
+        self.refresh = Refresh(
+            database, self.lock, keep_days=settings.keep_days, executors=executors, name=settings.database
+        )
         self._names = NameNumbers(database)
         self._stream = 0
 

@@ -6,7 +6,6 @@ is planned again, with what is there then.
 
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -16,8 +15,6 @@ from itertools import count
 from uuid import uuid4
 
 from spark_sink import limits, runner
-from spark_sink.errors import JobFailedError, SinkError
-from spark_sink.executors import TasksFailedError
 from spark_sink.job import Job, Parts, ReadBatch, ReadDiagnostics
 from spark_sink.log_files import open_files
 from spark_sink.partial_tables import read_task
@@ -37,7 +34,7 @@ class LocalEngine:
         self._pool = pool
         self._settings = settings
         self._tell = tell
-        self.executors = ProcessExecutors(pool, settings.database, tell)
+        self.executors = ProcessExecutors(pool, tell)
         """Executors that can open the database."""
 
     def read(self, job: Job, database: Database, *, once: bool) -> "LocalReading":  # noqa: ARG002 - as SparkEngine.read
@@ -102,15 +99,8 @@ class LocalReading:
 
     def _attempt(self, progress: "runner.ProgressReport", stopped: Sequence[int]) -> None:
         """Read, with errors as those of a stream of Spark. Raises SinkError."""
-        try:
+        with runner.restartable("Reading", self._settings):
             self._read(progress, stopped)
-        except SinkError:
-            raise
-        except Exception as error:  # whatever it is: it is reported, and reading begins again
-            details = self._settings.report_path()
-            report = error.report if isinstance(error, TasksFailedError) else traceback.format_exc()
-            details.write_text(report)
-            raise JobFailedError("Reading", details, may_pass=True) from error
 
     def _read(self, progress: "runner.ProgressReport", stopped: Sequence[int]) -> None:
         """Read and merge batch after batch. While one is merged, the next is read if there is much to read."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -252,3 +253,9 @@ def open_files(path: str, endpoint: str = "") -> LogFiles:
     if path.startswith(SCHEME):
         return connect(path, endpoint)
     return LocalLogFiles(path)
+
+
+@cache
+def opened(path: str, endpoint: str) -> LogFiles:
+    """Return the same for the same place: a process runs many tasks."""
+    return open_files(path, endpoint)

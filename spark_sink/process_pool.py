@@ -118,9 +118,8 @@ class ProcessPool:
 class ProcessExecutors:
     """Processes of this machine as executors (`executors.Executors`)."""
 
-    def __init__(self, pool: ProcessPool, database: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, pool: ProcessPool, tell: Callable[[str], None]) -> None:
         self._pool = pool
-        self.database: Final = database
         self.tell: Final = tell
 
     def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:

@@ -46,9 +46,10 @@ class Refresh:
         wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
         keep_days: int = limits.KEEP_DAYS,
         executors: Executors | None = None,
+        name: str = "",
     ) -> None:
         """*lock* is held while *database* is used. Single packets are kept for *keep_days*. Where there is more to do
-        than fits into memory at a time, *executors* do it.
+        than fits into memory at a time, *executors* do it, which open the database by *name*.
 
         Raises DatabaseFailedError.
         """
@@ -57,6 +58,7 @@ class Refresh:
         self._wall_us = wall_us
         self._keep_us = keep_days * _DAY_US
         self._executors = executors
+        self._name = name
         self._alerts = AlertRefresh(database, lock)
         with lock:
             self._clocks: Corrections = corrections(stored.whole(database, "clocks"))
@@ -189,10 +191,10 @@ class Refresh:
         done = 0
         sights = sum(chunk.sights for chunk in chunks)
         if self._executors is not None and sights > limits.SIGHTS_AT_A_TIME:
-            if is_address(self._executors.database):
+            if is_address(self._name):
                 with self._lock:
                     staging.prepare(self._database)
-            work = partial(derive_apart, self._executors.database, self._clocks)
+            work = partial(derive_apart, self._name, self._clocks)
             try:
                 for made in self._executors.map(work, stretches(0)):
                     done += 1

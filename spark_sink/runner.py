@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from spark_sink import errors, limits, session
-from spark_sink.executors import Executors
+from spark_sink.executors import Executors, TasksFailedError
 from spark_sink.job import Job, RefreshThread
 from spark_sink.log_files import open_files
 from spark_sink.refresh import Refresh
@@ -195,6 +195,22 @@ def with_restarts(
             tell(f"{error} It is started again now.")
 
 
+@contextmanager
+def restartable(what: str, settings: StreamSettings) -> Iterator[None]:
+    """Turn an error that is not the sink's own into one that is, with a report, after which *what* may begin again.
+
+    Raises SinkError.
+    """
+    try:
+        yield
+    except errors.SinkError:
+        raise
+    except Exception as error:
+        details = settings.report_path()
+        details.write_text(error.report if isinstance(error, TasksFailedError) else traceback.format_exc())
+        raise errors.JobFailedError(what, details, may_pass=True) from error
+
+
 def watch_query(query: "StreamingQuery", settings: StreamSettings, progress: "QueryProgress") -> bool:
     """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
@@ -298,10 +314,7 @@ class QueryProgress(ProgressReport):
         if progress is None and self._told < 0 and time.monotonic() > self._alone_at_s:
             self._alone_at_s = math.inf
             if not self._has_workers():
-                self.tell(
-                    "The cluster has given this job no worker yet, so the job waits. See on its own page whether "
-                    "a worker is up with enough free cores and memory."
-                )
+                self.tell(session.ALONE)
         if progress is None or progress["batchId"] <= self._told or progress["numInputRows"] == 0:
             return
         self._told = int(progress["batchId"])

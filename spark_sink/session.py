@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Environment variable that `spark-submit` sets for its programs: Java is already running, with its own options."""
+ALONE: Final = (
+    "The cluster has given this job no worker yet, so the job waits. See on its own page whether a worker is up with "
+    "enough free cores and memory."
+)
+"""Message while `has_workers` is false for long."""
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 
 
@@ -76,8 +81,7 @@ def make_session(
     session = start_session(builder, master)
     from spark_sink import source  # noqa: PLC0415 - as above
 
-    for each in (source.TinyssbPartialsDataSource, source.TinyssbLandDataSource):
-        session.dataSource.register(each)
+    session.dataSource.register(source.TinyssbPartialsDataSource)
     return session
 
 

@@ -53,6 +53,14 @@ def check_logs(place: str) -> None:
         raise NoLogsFolderError(place)
 
 
+def check_engine(engine: str, master: str, ui_port: int | None, *, is_bronze: bool = False) -> None:
+    """Check that *engine* can do what is asked of it. Raises OptionError."""
+    if engine == LOCAL_ENGINE and (is_bronze or master != LOCAL):
+        raise OptionError("--engine", LOCAL_ENGINE, "spark for a bronze, and with --master")
+    if engine == LOCAL_ENGINE and ui_port is not None:
+        raise OptionError("--spark-ui", str(ui_port), "used with --engine spark")
+
+
 def check_least(*options: tuple[str, float, float]) -> None:
     """Check option names with their values and the least ones. Raises OptionError."""
     for option, value, least in options:
@@ -100,10 +108,7 @@ class Settings:
     def check(self) -> None:
         """Raises NoLogsFolderError, OptionError."""
         check_logs(self.logs)
-        if self.engine == LOCAL_ENGINE and (self.is_bronze or self.master != LOCAL):
-            raise OptionError("--engine", LOCAL_ENGINE, "spark for a bronze, and with --master")
-        if self.engine == LOCAL_ENGINE and self.ui_port is not None:
-            raise OptionError("--spark-ui", str(self.ui_port), "used with --engine spark")
+        check_engine(self.engine, self.master, self.ui_port, is_bronze=self.is_bronze)
         if self.is_bronze and not self.checkpoint:
             raise OptionError(
                 "--checkpoint", "", "given, because a database that is not a file has no folder for it"

@@ -15,7 +15,7 @@ from spark_sink.errors import SinkError
 from spark_sink.executors import SparkExecutors
 from spark_sink.job import Job, ReadBatch, ReadDiagnostics
 from spark_sink.log_files import open_files
-from spark_sink.serving.address import shown
+from spark_sink.serving.address import is_address, shown
 from spark_sink.serving.database import Database
 from spark_sink.settings import Settings
 from spark_sink.source import bytes_of, unpacked
@@ -34,9 +34,9 @@ class SparkEngine:
         self._spark = spark
         self._settings = settings
         self._tell = tell
-        executors = SparkExecutors(spark, settings.database, tell)
-        self.executors = executors if executors.reach_database else None
-        """Executors that can open the database."""
+        executors = SparkExecutors(spark, tell)
+        self.executors = executors if executors.are_here or is_address(settings.database) else None
+        """Executors that can open the database: a server; or a file, where they are on this machine."""
 
     def read(self, job: Job, database: Database, *, once: bool) -> "runner.SupervisedQuery":
         """Begin to read, for everything that is there (*once*), or on and on. Raises SinkError."""

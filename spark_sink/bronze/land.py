@@ -1,35 +1,48 @@
-"""``tinyssb-sink land``: a stream from the nodes' logs to bronze (docs/formats/bronze.md).
+"""``tinyssb-sink land``: from the nodes' logs to bronze (docs/formats/bronze.md).
 
-The planner of the source says which records of which segments come next. Tasks write them into new files, and the
-driver commits these with the offset, once. Rounds follow each other slowly: each makes a file or two, and readers like
-few.
+The planner says which records of which segments come next. Tasks of an engine write them into new files, and the driver
+commits these with the offset, batch by batch. Rounds follow each other slowly: each makes a file or two, and readers
+like few.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
 from spark_sink import limits, runner, session
 from spark_sink.bronze.manifests import BronzeFolder
-from spark_sink.bronze.writer import FILES
-from spark_sink.checkpoint import StreamPlaces
-from spark_sink.errors import OptionError, SinkError
+from spark_sink.bronze.writer import whole_tasks, write_task
+from spark_sink.errors import OptionError
+from spark_sink.executors import Executors, SparkExecutors, TasksFailedError
 from spark_sink.job import ReadDiagnostics
 from spark_sink.log_files import LogFiles, open_files
+from spark_sink.planner import Planner
+from spark_sink.process_pool import ProcessExecutors, ProcessPool
 from spark_sink.segment_choice import ProbeCache, choose
-from spark_sink.segments import Segment
-from spark_sink.settings import LOCAL, check_least, check_logs, check_spark
-from spark_sink.source import LANDED, bytes_of, unpacked
-from spark_sink.stream_offset import BootProgress, StreamOffset, covers, parse_offset_text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+from spark_sink.segments import Segment, SegmentPart
+from spark_sink.settings import (
+    LOCAL,
+    LOCAL_ENGINE,
+    SPARK_ENGINE,
+    check_engine,
+    check_least,
+    check_logs,
+    check_spark,
+)
+from spark_sink.stream_offset import (
+    BootProgress,
+    StreamOffset,
+    covers,
+    parse_offset_text,
+    serialize_offset_text,
+)
 
 _HOUR_S: Final = 3_600
 
@@ -42,6 +55,8 @@ class LandSettings:
     """Folder with the nodes' event logs, or ``s3://bucket/prefix``."""
     bronze: Path
     """Folder of the bronze, made if missing; on a cluster, one that all machines share."""
+    engine: str = SPARK_ENGINE
+    """The runner of tasks, `SPARK_ENGINE` or `LOCAL_ENGINE`."""
     endpoint: str = ""
     """Address of an S3-compatible store."""
     once: bool = False
@@ -76,6 +91,7 @@ class LandSettings:
             ("--every", self.every_s, 1),
             ("--forget-days", 1 if self.forget_days is None else self.forget_days, 1),
         )
+        check_engine(self.engine, self.master, self.ui_port)
         check_spark(bytes_per_batch=self.bytes_per_batch, threads=self.threads, memory_mb=self.memory_mb)
 
     def report_path(self) -> Path:
@@ -83,47 +99,71 @@ class LandSettings:
         return Path(f"{self.bronze}.failure.txt")
 
 
-class LandJob:
-    """The stream from logs into a bronze."""
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch whose tasks are at work."""
 
-    def __init__(self, spark: "SparkSession", settings: LandSettings, folder: BronzeFolder) -> None:
-        self._spark = spark
+    place: StreamOffset
+    """How far each log is read with it."""
+    size: int
+    """Bytes of log."""
+    tasks: int
+
+
+class LandJob:
+    """One round: everything that is there, into a bronze."""
+
+    def __init__(self, executors: Executors, settings: LandSettings, folder: BronzeFolder) -> None:
+        """*folder* is held by `BronzeFolder.writing`."""
+        self._executors = executors
         self._settings = settings
         self._folder = folder
-        self._sides = ReadDiagnostics(open_files(settings.logs, settings.endpoint))
+        self._files = open_files(settings.logs, settings.endpoint)
+        self._sides = ReadDiagnostics(self._files)
+        self._planned: deque[_Batch] = deque()
         self.rows = 0
         """Rows landed so far."""
 
-    def start(self, *, once: bool) -> "StreamingQuery":
-        """Start the stream for everything that is there. Raises ConfigurationError; OSError."""
-        assert once  # rounds follow each other
+    def run(self, stopped: Sequence[int] = (), counted: Callable[[], object] = lambda: None) -> None:
+        """Land, until *stopped* has an item. *counted* is called after each batch. While one is committed, tasks of the
+        next are at work.
+
+        Raises SinkError, TasksFailedError; OSError.
+        """
+        self._folder.clean()
+        self._planned.clear()
+        write = partial(write_task, self._settings.logs, self._settings.endpoint, self._folder.staging)
+        made: list[pa.Table] = []
+        for found in self._executors.map(write, self._tasks(stopped)):
+            made.append(found)
+            if len(made) == self._planned[0].tasks:
+                self._commit(self._planned.popleft(), pa.concat_tables(made))
+                made.clear()
+                counted()
+
+    def _tasks(self, stopped: Sequence[int]) -> Iterator[tuple[SegmentPart, ...]]:
+        """Plan batch after batch, and yield their tasks. Raises SinkError; OSError."""
         last = self._folder.last()
-        self._places = StreamPlaces()
-        return (
-            self._spark.readStream.format("tinyssb-land")
-            .option("staging", str(self._folder.staging))
-            .option("maxBytesPerBatch", self._settings.bytes_per_batch)
-            .option("endpoint", self._settings.endpoint)
-            .option("startingOffset", "" if last is None else last.offset)
-            .load(self._settings.logs)
-            .writeStream.foreachBatch(partial(self._land, self._places))
-            .option("checkpointLocation", self._places.location)
-            .trigger(availableNow=True)
-            .start()
-        )
+        place = {} if last is None else parse_offset_text(last.offset)
+        planner = Planner(self._files)
+        planner.refresh()
+        while not stopped:
+            end = planner.advance(place, self._settings.bytes_per_batch)
+            if end == place:
+                return
+            parts = planner.parts(place, end)
+            tasks = whole_tasks(parts, limits.TASK_SIZE) or [()]
+            self._planned.append(_Batch(end, sum(part.size for part in parts), len(tasks)))
+            yield from tasks
+            place = end
 
-    def _land(self, places: StreamPlaces, rows: "DataFrame", batch_id: int) -> None:
-        """Commit the files of a batch."""
-        parts = unpacked(rows.toArrow())
-        files = pa.concat_tables([FILES.empty_table(), *(table for part, table in parts if part == LANDED)])
-        if places is not self._places:
-            raise SinkError("A stream that has been replaced came with one more batch; nothing was landed.")
-        offset = places.after(batch_id)
-        self._folder.commit(places.name, batch_id, offset, files)
+    def _commit(self, batch: _Batch, files: pa.Table) -> None:
+        """Raises OSError."""
+        self._folder.commit(serialize_offset_text(batch.place), files)
         self.rows += sum(files.column("rows").to_pylist())
-        self._sides.look(parse_offset_text(offset), bytes_of(parts))
+        self._sides.look(batch.place, batch.size)
 
-    def progress(self) -> str:
+    def __str__(self) -> str:
         """Say how much has been read."""
         return str(self._sides)
 
@@ -131,45 +171,81 @@ class LandJob:
 def land(settings: LandSettings, tell: Callable[[str], None]) -> int:
     """Land logs, once or until SIGINT or SIGTERM. Returns the exit code. Raises SinkError; OSError."""
     settings.check()
-    logs = open_files(settings.logs, settings.endpoint)
-    logs.listing()  # a fault in the folders is reported before Java is started
-    session.require_java()
+    open_files(
+        settings.logs, settings.endpoint
+    ).listing()  # a fault in the folders is reported before Java is started
     folder = BronzeFolder(settings.bronze)
-    with folder.writing():
-        tell(f"Starting Spark to land {settings.logs} in {settings.bronze} …")
-        spark = session.make_session(
-            master=settings.master,
-            threads=settings.threads,
-            memory_mb=settings.memory_mb,
-            ui_port=settings.ui_port,
-        )
-        session.announce_ui(spark, tell)
-        try:
-            with runner.stop_signals() as stopped:
-                while True:
-                    begin_s = time.monotonic()
-                    if _round(spark, settings, folder, tell) or settings.once:
-                        return 0
-                    while not stopped and time.monotonic() < begin_s + settings.every_s:
-                        time.sleep(0.2)
-                    if stopped:
-                        return 0
-        finally:
-            with runner.without_java():
-                spark.stop()
+    with folder.writing(), _engine(settings, tell) as started, runner.stop_signals() as stopped:
+        while True:
+            begin_s = time.monotonic()
+            with started() as executors:
+                _round(executors, settings, folder, tell, stopped)
+            while not (stopped or settings.once) and time.monotonic() < begin_s + settings.every_s:
+                time.sleep(0.2)
+            if stopped:
+                tell(runner.STOPPED)
+            if stopped or settings.once:
+                return 0
+
+
+@contextmanager
+def _engine(
+    settings: LandSettings, tell: Callable[[str], None]
+) -> Iterator[Callable[[], AbstractContextManager[Executors]]]:
+    """Start Spark, and stop it at the end; processes of this machine run for a round. Yields what a round begins with.
+
+    Raises UnavailableError.
+    """
+    tell(f"Starting to land {settings.logs} in {settings.bronze} …")
+    if settings.engine == LOCAL_ENGINE:
+        yield partial(_processes, settings.threads, tell)
+        return
+    spark = session.make_session(
+        master=settings.master,
+        threads=settings.threads,
+        memory_mb=settings.memory_mb,
+        ui_port=settings.ui_port,
+    )
+    session.announce_ui(spark, tell)
+    try:
+        yield lambda: nullcontext(SparkExecutors(spark, tell))
+    finally:
+        with runner.without_java():
+            spark.stop()
+
+
+@contextmanager
+def _processes(count: int, tell: Callable[[str], None]) -> Iterator[Executors]:
+    """Start processes when there is work, and end them."""
+    with ProcessPool(count) as pool:
+        yield ProcessExecutors(pool, tell)
 
 
 def _round(
-    spark: "SparkSession", settings: LandSettings, folder: BronzeFolder, tell: Callable[[str], None]
-) -> bool:
-    """Land everything that is there; returns whether a signal asked to end. Raises SinkError; OSError."""
-    job = LandJob(spark, settings, folder)
-    reading = runner.SupervisedQuery(job, settings, tell, lambda: session.has_workers(spark), once=True)
-    stopped = reading.watch()
+    executors: Executors,
+    settings: LandSettings,
+    folder: BronzeFolder,
+    tell: Callable[[str], None],
+    stopped: Sequence[int],
+) -> None:
+    """Land everything that is there, and delete what is due. Raises SinkError; OSError."""
+    job = LandJob(executors, settings, folder)
+    progress = runner.ProgressReport(tell, lambda: str(job))
+    progress.begin(once=True)
+
+    def attempt() -> None:
+        with runner.restartable("Landing", settings):
+            try:
+                job.run(stopped, progress.counted)
+            except TasksFailedError:
+                if not stopped:  # a signal to the whole process group, as from systemd, ends Java, too
+                    raise
+
+    runner.with_restarts(attempt, progress, tell)
+    progress.look()
     deleted = len(delete_landed(settings, folder, time.time())) if settings.delete else 0
     forgotten = 0 if settings.forget_days is None else folder.forget(settings.forget_days, time.time())
     tell(f"Landed {job.rows} rows. Deleted {deleted} segments and {forgotten} days of the bronze.")
-    return stopped
 
 
 def delete_landed(settings: LandSettings, folder: BronzeFolder, now_s: float) -> list[Path]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.bronze.writer import sync
-from spark_sink.errors import BusyError, ConfigurationError, SinkError
+from spark_sink.errors import BusyError, ConfigurationError
 from spark_sink.settings import LANDING
 
 _NAME: Final = re.compile(r"[0-9]{12}\.json\Z")
@@ -33,12 +33,8 @@ class Manifest:
 
     number: int
     """Counts the manifests of a bronze, from 1."""
-    query: str
-    """Name of the stream: each start has another one."""
-    batch_id: int
-    """Counts the batches of the stream, from 0."""
     offset: str
-    """How far each log is read, as the source writes it."""
+    """How far each log is read with it, by `stream_offset.serialize_offset_text`."""
     files: tuple[tuple[str, str], ...]
     """Name when it was written, and final name, both below the folder of the bronze."""
     rows: int
@@ -65,7 +61,9 @@ class BronzeFolder:
                 raise BusyError(
                     f"Another tinyssb-sink lands logs in {self.root}; nothing was done. Wait for it, then repeat."
                 ) from error
-            self._finish(self.last())
+            if (last := self.last()) is not None:
+                self._name(last)
+            self.clean()
             yield
 
     def last(self) -> Manifest | None:
@@ -73,28 +71,20 @@ class BronzeFolder:
         names = self._manifests()
         return _parse((self._own / names[-1]).read_text(), self._own / names[-1]) if names else None
 
-    def commit(self, query: str, batch_id: int, offset: str, files: pa.Table) -> None:
+    def commit(self, offset: str, files: pa.Table) -> None:
         """Make *files* (`writer.FILES`) part of the bronze. Durable when this returns.
 
-        Raises SinkError if this is not the batch after the last one; OSError: the batch is committed or not, never a
-        part of it.
+        Raises OSError: the batch is committed or not, never a part of it.
         """
         last = self.last()
-        expected = last.batch_id + 1 if last is not None and last.query == query else 0
-        if batch_id != expected:
-            raise SinkError(
-                f"{self.root} waits for batch {expected} of the stream, and not for {batch_id}; nothing was landed. "
-                "Start again: the bronze knows how far each log was read, so nothing is landed twice or skipped."
-            )
         found = tuple(
             (str(Path(str(row["staged"])).relative_to(self.root)), str(row["name"]))
             for row in files.to_pylist()
         )
         rows = sum(files.column("rows").to_pylist())
-        number = 1 if last is None else last.number + 1
-        manifest = Manifest(number, query, batch_id, offset, found, rows)
+        manifest = Manifest(1 if last is None else last.number + 1, offset, found, rows)
         self._write(manifest)
-        self._finish(manifest)
+        self._name(manifest)
         for name in self._manifests()[: -limits.MANIFESTS_KEPT]:
             (self._own / name).unlink()
 
@@ -113,13 +103,10 @@ class BronzeFolder:
         torn.replace(self._own / f"{manifest.number:012d}.json")
         sync(self._own)
 
-    def _finish(self, manifest: Manifest | None) -> None:
-        """Give the files of the last batch their names, those that have none yet, and delete what was not committed.
-
-        Raises OSError.
-        """
+    def _name(self, manifest: Manifest) -> None:
+        """Give the files of the last batch their names, those that have none yet. Raises OSError."""
         folders = set()
-        for staged, name in () if manifest is None else manifest.files:
+        for staged, name in manifest.files:
             old, new = self.root / staged, self.root / name
             if old.exists():
                 new.parent.mkdir(exist_ok=True)
@@ -129,6 +116,9 @@ class BronzeFolder:
             sync(folder)
         if folders:
             sync(self.root)
+
+    def clean(self) -> None:
+        """Delete what tasks wrote and was not committed; no task may be at work. Raises OSError."""
         for path in self.staging.iterdir():
             path.unlink()
 

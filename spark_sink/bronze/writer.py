@@ -18,7 +18,7 @@ from spark_sink import limits, segment_probe, segment_reader
 from spark_sink.arrays import Ints, boot_runs, run_starts
 from spark_sink.bronze.footer import KEY, BronzePiece, serialize_footer
 from spark_sink.line_parser import Projection
-from spark_sink.log_files import LogFiles
+from spark_sink.log_files import LogFiles, opened
 from spark_sink.schema import COLUMNS
 from spark_sink.segments import SegmentPart
 from spark_sink.stream_offset import Tail
@@ -45,6 +45,11 @@ class _Cut:
     begin: int
     end: int
     piece: BronzePiece
+
+
+def write_task(path: str, endpoint: str, staging: Path, parts: Sequence[SegmentPart]) -> pa.Table:
+    """Write the records of whole *parts* of the logs at *path*, as `write_parts`."""
+    return write_parts(opened(path, endpoint), parts, staging)
 
 
 def write_parts(files: LogFiles, parts: Sequence[SegmentPart], staging: Path) -> pa.Table:

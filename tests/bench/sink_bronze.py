@@ -17,6 +17,8 @@ from typing import Any, Final
 from spark_sink import schema
 from spark_sink.bronze.land import LandJob, LandSettings
 from spark_sink.bronze.manifests import BronzeFolder
+from spark_sink.executors import Executors, SparkExecutors
+from spark_sink.process_pool import ProcessExecutors, ProcessPool
 from spark_sink.session import make_session
 from tests.bench import sink_logs
 from tests.bench.figure import Figure
@@ -32,6 +34,7 @@ LAND_MIN: Final = 1.3
 PAIRS: Final = {
     "bronze as a stream, all columns / Spark's JSON stream": ("bronze", "stream", READ_MIN),
     "land / Spark's JSON source and Parquet files": ("land", "write", LAND_MIN),
+    "land without Spark / Spark's JSON source and Parquet files": ("processes", "write", LAND_MIN),
 }
 """Comparisons: our way, Spark's, and how many times as fast ours must be."""
 
@@ -56,15 +59,21 @@ def by_write(spark: Any, logs: str, _bronze: str) -> None:
 def by_land(spark: Any, logs: str, _bronze: str) -> None:
     """Land all in a new folder."""
     with tempfile.TemporaryDirectory(dir=Path(logs).parent) as root:
-        land(spark, logs, Path(root))
+        land(SparkExecutors(spark, print), logs, Path(root))
 
 
-def land(spark: Any, logs: str, root: Path) -> None:
+def by_processes(_spark: Any, logs: str, _bronze: str) -> None:
+    """The same without Spark."""
+    with tempfile.TemporaryDirectory(dir=Path(logs).parent) as root, ProcessPool(THREADS) as pool:
+        land(ProcessExecutors(pool, print), logs, Path(root))
+
+
+def land(executors: Executors, logs: str, root: Path) -> None:
     """Land all."""
     folder = BronzeFolder(root)
     with folder.writing():
         settings = LandSettings(logs=logs, bronze=root, once=True)
-        LandJob(spark, settings, folder).start(once=True).awaitTermination()
+        LandJob(executors, settings, folder).run()
 
 
 WAYS: Final[dict[str, Callable[[Any, str, str], None]]] = {
@@ -72,6 +81,7 @@ WAYS: Final[dict[str, Callable[[Any, str, str], None]]] = {
     "bronze": by_bronze,
     "write": by_write,
     "land": by_land,
+    "processes": by_processes,
 }
 
 
@@ -102,7 +112,7 @@ def figures(folder: Path) -> list[Figure]:
     for logs, size in ((large, "segments of 4 MiB"), (hourly, "hourly segments")):
         bronze = folder / f"{logs.name}-bronze"
         spark = make_session(threads=THREADS, memory_mb=MEMORY_MB)
-        land(spark, str(logs), bronze)
+        land(SparkExecutors(spark, print), str(logs), bronze)
         spark.stop()
         cold = {way: measure(logs, bronze, 1, way)[way][0] for way in WAYS}
         warm = {way: min(seconds[1:]) for way, seconds in measure(logs, bronze, ROUNDS, *WAYS).items()}

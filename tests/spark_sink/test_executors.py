@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from spark_sink import limits
+from spark_sink import limits, session
 from spark_sink.errors import DatabaseFailedError
 from spark_sink.executors import Executors, SparkExecutors, TasksFailedError
 from spark_sink.refresh import Refresh
 from spark_sink.serving.connect import open_for_writing
+from spark_sink.settings import Settings
+from spark_sink.spark_stream import SparkEngine
 from tests.spark_sink.serving.conftest import name, server
 from tests.spark_sink.test_any_order import Stream, logs
 
@@ -26,10 +28,10 @@ pytestmark = pytest.mark.spark
 class Watched(SparkExecutors):
     """Executors, and how many items they did."""
 
-    def __init__(self, spark: Any, database: str) -> None:
+    def __init__(self, spark: Any) -> None:
         self.told: list[str] = []
         self.done = 0
-        super().__init__(spark, database, self.told.append)
+        super().__init__(spark, self.told.append)
 
     def map(self, function: Callable[..., Any], items: Any) -> Iterator[Any]:
         for made in super().map(function, items):
@@ -52,9 +54,9 @@ def alone() -> tuple[Any, ...]:
         return merged(database).finish()
 
 
-def on(executors: Executors, stream: Stream) -> None:
+def on(executors: Executors, stream: Stream, name: str) -> None:
     lock = threading.Lock()
-    stream.refresh = Refresh(stream.database, lock, lambda: stream.number, executors=executors)
+    stream.refresh = Refresh(stream.database, lock, lambda: stream.number, executors=executors, name=name)
 
 
 def test_executors_make_the_tables_of_one_process(
@@ -62,9 +64,9 @@ def test_executors_make_the_tables_of_one_process(
 ) -> None:
     monkeypatch.setattr(limits, "SIGHTS_AT_A_TIME", 1)
     with open_for_writing(name) as database:
-        executors = Watched(spark, name)
+        executors = Watched(spark)
         stream = merged(database)
-        on(executors, stream)
+        on(executors, stream, name)
         assert stream.refresh.run_pass()
         assert executors.done > 4, "more than one job, which has two tasks a core"
         assert stream.finish() == alone()
@@ -74,9 +76,9 @@ def test_executors_make_the_tables_of_one_process(
 def test_little_work_starts_no_job(spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "db.sqlite")
     with open_for_writing(path) as database:
-        executors = Watched(spark, path)
+        executors = Watched(spark)
         stream = merged(database)
-        on(executors, stream)
+        on(executors, stream, path)
         assert stream.finish() == alone()
     assert executors.done == 0
 
@@ -86,9 +88,9 @@ def test_the_driver_does_what_tasks_fail_to_do(
 ) -> None:
     monkeypatch.setattr(limits, "SIGHTS_AT_A_TIME", 1)
     with open_for_writing(str(tmp_path / "db.sqlite")) as database:
-        executors = Watched(spark, str(tmp_path / "elsewhere.sqlite"))
+        executors = Watched(spark)
         stream = merged(database)
-        on(executors, stream)
+        on(executors, stream, str(tmp_path / "elsewhere.sqlite"))
         assert stream.finish() == alone()
     assert executors.done == 0
     (told,) = executors.told
@@ -102,7 +104,7 @@ def square(number: int) -> int:
 
 
 def test_results_come_in_order(spark: Any) -> None:
-    work = Watched(spark, "")
+    work = Watched(spark)
     assert list(work.map(square, range(11))) == [number * number for number in range(11)]
     assert list(work.map(square, [])) == []
     with pytest.raises(TasksFailedError, match="Using the database failed: thirteen"):
@@ -111,7 +113,16 @@ def test_results_come_in_order(spark: Any) -> None:
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://host:7077"])
 @pytest.mark.parametrize("database", ["/srv/db.sqlite", "postgresql://host/db"])
-def test_executors_of_other_machines_reach_no_file(master: str, database: str) -> None:
-    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+def test_executors_of_other_machines_reach_no_file(tmp_path: Path, master: str, database: str) -> None:
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+    settings = Settings(logs=str(tmp_path), database=database)
     reached = master == "local[2]" or database != "/srv/db.sqlite"
-    assert SparkExecutors(session, database, print).reach_database is reached
+    assert (SparkEngine(spark, settings, print).executors is not None) is reached
+
+
+def test_a_cluster_without_workers_is_said(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ALONE_S", 0.0)
+    monkeypatch.setattr(session, "has_workers", lambda _spark: False)
+    work = Watched(spark)
+    assert list(work.map(square, [3])) == [9]
+    assert set(work.told) == {session.ALONE}

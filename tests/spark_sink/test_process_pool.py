@@ -25,7 +25,7 @@ def pool() -> Iterator[ProcessPool]:
 
 
 def test_results_come_in_order_from_other_processes(pool: ProcessPool) -> None:
-    executors = ProcessExecutors(pool, "db", print)
+    executors = ProcessExecutors(pool, print)
     assert list(executors.map(math.factorial, range(20))) == [math.factorial(number) for number in range(20)]
     assert list(executors.map(math.factorial, [])) == []
     assert str(os.getpid()) not in set(executors.map(os.readlink, ["/proc/self"] * 20))
@@ -45,7 +45,7 @@ def test_an_error_of_the_sink_keeps_its_message_and_exit_code(pool: ProcessPool)
         pool.submit(check_least, wrong).result()
     assert refused.value.exit_code == OptionError.exit_code
     with pytest.raises(TasksFailedError, match=r"--threads is '0\.0'"):
-        list(ProcessExecutors(pool, "db", print).map(check_least, [wrong]))
+        list(ProcessExecutors(pool, print).map(check_least, [wrong]))
 
 
 def test_any_other_error_is_reported_with_its_place(pool: ProcessPool) -> None:

@@ -3,36 +3,40 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spark_sink import limits
 from spark_sink.bronze.footer import KEY, BronzePiece, parse_footer
+from spark_sink.bronze.land import LandJob, LandSettings
 from spark_sink.bronze.manifests import BronzeFolder
-from spark_sink.bronze.writer import FILES, whole_tasks, write_parts
-from spark_sink.log_files import LocalLogFiles, LogFiles
-from spark_sink.planner import Planner
-from spark_sink.stream_offset import StreamOffset, parse_offset_text, serialize_offset_text
+from spark_sink.stream_offset import StreamOffset, parse_offset_text
 
 
 class CrashError(Exception):
     """The machine goes down."""
 
 
-class Landing:
-    """Streams into a bronze, by hand."""
+class Here:
+    """Executors that are this process."""
 
-    def __init__(self, logs: Path, bronze: Path, files: LogFiles | None = None) -> None:
-        """*files*: where the logs are read; where they lie, unless that is given."""
+    tell = staticmethod(print)
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        return map(function, items)
+
+
+class Landing:
+    """Rounds into a bronze, in this process."""
+
+    def __init__(self, logs: Path, bronze: Path, **settings: Any) -> None:
         self.logs = logs
-        self._files = files
+        self._settings = {"logs": str(logs), "bronze": bronze, **settings}
         self.folder = BronzeFolder(bronze)
         self.done = 0
         """Batches committed."""
@@ -42,25 +46,15 @@ class Landing:
         last = self.folder.last()
         return {} if last is None else parse_offset_text(last.offset)
 
-    def round(self, bytes_max: int | None = None, task_size: int = 10**9) -> None:
+    def round(self, bytes_max: int = 10**9, task_size: int = 10**9) -> None:
         """Start, land everything that is there, and end."""
-        name = uuid4().hex
-        with self.folder.writing():
-            files = self._files or LocalLogFiles(str(self.logs))
-            planner = Planner(files)
-            planner.refresh()
-            for number in count():
-                before = self.offset()
-                after = planner.advance(before, bytes_max)
-                if after == before:
-                    return
-                parts = planner.parts(before, after)
-                tasks = [
-                    write_parts(files, task, self.folder.staging) for task in whole_tasks(parts, task_size)
-                ]
-                made = pa.concat_tables([FILES.empty_table(), *tasks])
-                self.folder.commit(name, number, serialize_offset_text(after), made)
-                self.done += 1
+        settings = LandSettings(**self._settings, bytes_per_batch=bytes_max)
+        with pytest.MonkeyPatch.context() as patch, self.folder.writing():
+            patch.setattr(limits, "TASK_SIZE", task_size)
+            LandJob(Here(), settings, self.folder).run(counted=self._count)
+
+    def _count(self) -> None:
+        self.done += 1
 
 
 @contextmanager
