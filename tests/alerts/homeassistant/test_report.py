@@ -71,6 +71,14 @@ def test_it_tells_what_is_public_and_nothing_of_blocked_people(tmp_path: Path) -
     assert [one.check for one in found.problems] == ["daemon"]
 
 
+def test_our_own_message_is_by_the_node(tmp_path: Path) -> None:
+    node = FakeNode(people())
+    node.arrive(ANA, "Soup is ready.")
+    found = looked(tmp_path / "a", node)
+    assert found.last is not None
+    assert (found.last.author, found.last.text) == ("hut", "Soup is ready.")
+
+
 def test_while_the_daemon_is_away_the_rest_is_told(tmp_path: Path) -> None:
     node = FakeNode(people())
     node.running = False

@@ -96,12 +96,13 @@ def look(
         entries=entries,
         airtime=airtime,
         heard_us=heard_us,
-        last=_last(node, names),
+        last=_last(node, names, name),
         others=_others(node, names, now_us),
     )
 
 
-def _last(node: NodeSession, names: DisplayNames) -> LastMessage | None:
+def _last(node: NodeSession, names: DisplayNames, name: str) -> LastMessage | None:
+    """Return the latest public text; ours are by the node's *name*."""
     blocked = {person.feed for person in node.catalog.people() if person.blocked}
     rows: Iterable[MessageRow] = node.catalog.messages(PUBLIC, limit=20)
     found = [row for row in rows if row.kind in _TEXTS and row.text and row.feed not in blocked]
@@ -110,7 +111,7 @@ def _last(node: NodeSession, names: DisplayNames) -> LastMessage | None:
     row = found[-1]
     return LastMessage(
         id=row.id.hex(),
-        author=one_line(names.of(row.feed), limits.NAME_CELLS),
+        author=one_line(name if row.own else names.of(row.feed), limits.NAME_CELLS),
         text=one_line(row.text)[: limits.STATE_MAX],
         committed_us=row.committed_us,
     )

@@ -159,7 +159,7 @@ function room(one) {
 
 function alert(one) {
   const found = line(one.found, 500);
-  return h("li", { class: "card alert" }, h("p", { class: "failed", text: `${found.slice(0, 1).toUpperCase()}${found.slice(1)}` }), h("p", { text: line(one.advice, 500) }));
+  return h("li", { class: "card alert" }, h("p", { text: `${found.slice(0, 1).toUpperCase()}${found.slice(1)}` }), h("p", { class: "soft", text: line(one.advice, 500) }));
 }
 
 function limit(one) {
