@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 from tests import needs
 
+# What commands print is compared with English texts; processes that tests start inherit this.
+os.environ["LC_ALL"] = "C.UTF-8"
+
 # Properties hold on slow and busy machines too, so no example has a deadline.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")

@@ -68,13 +68,18 @@ def test_translations_have_the_places_of_their_messages(language: str, domain: s
     assert wrong == []
 
 
+def _edges(text: str) -> tuple[bool, bool, bool]:
+    """Whether a text begins or ends with a space, and whether it ends with a full stop."""
+    return text[:1].isspace(), text[-1:].isspace(), text.endswith(".")
+
+
 @every_catalogue
 def test_translations_begin_and_end_as_their_messages(language: str, domain: str) -> None:
     wrong = [
         form
         for one in entries(read(language, domain))
         for form in forms(one.string)
-        if form != form.strip() or form.endswith(".") != forms(one.id)[0].endswith(".")
+        if _edges(form) != _edges(forms(one.id)[0])
     ]
     assert wrong == []
 
@@ -91,6 +96,13 @@ def test_the_node_reads_what_babel_reads(language: str, domain: str) -> None:
 def test_catalogues_are_written_as_the_tool_writes_them(language: str, domain: str, tmp_path: Any) -> None:
     write(read(language, domain), tmp_path / "again.po")
     assert (tmp_path / "again.po").read_text("utf-8") == path_of(language, domain).read_text("utf-8")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_texts_for_terminals_are_of_characters_that_terminals_show(language: str) -> None:
+    """A space that breaks no line would be shown by its number."""
+    texts = "".join(form for one in entries(read(language, "node")) for form in forms(one.string))
+    assert {char for char in texts if not char.isprintable()} <= {"\n"}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -12,6 +12,7 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import SHORT_MESSAGE, ChatFormatter
 from tinyssb_node.screens.gaps import MessageGap, ShownMessage, in_place
+from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.session import NodeSession
@@ -46,7 +47,9 @@ def show_latest(
     lines = _lines(names, [*rows, *waiting], lambda: held_by(talk, names, rows), as_json=as_json)
     if not rows and not waiting and not as_json and not (notes and notes.closed):
         to = "" if notes is None else f"--group {notes.group[:SHORT_MESSAGE]} "
-        print(f"There are no messages yet. Write one: tinyssb chat say {to}TEXT")
+        print(
+            t("There are no messages yet. Write one: {command}", command=f"tinyssb chat say {to}{t('TEXT')}")
+        )
     footer = "" if as_json or where is None else _note_read(talk, where, rows, lines)
     shown = in_place(rows, waiting)
     for one in shown:
@@ -83,8 +86,13 @@ def _note_read(
     hidden = unread.older - len(late)
     if not mark or hidden <= 0:
         return ""
-    were = "message has" if hidden == 1 else "messages have"
-    return f"{hidden:,} older {were} arrived since you last looked. To see them: add --arrived {unread.count}"
+    option = f"--arrived {unread.count}"
+    return tn(
+        hidden,
+        "{n} older message has arrived since you last looked. To see them: add {option}",
+        "{n} older messages have arrived since you last looked. To see them: add {option}",
+        option=option,
+    )
 
 
 def _print_below(
@@ -98,7 +106,7 @@ def _print_below(
         from tinyssb_node.screens.arriving_words import arriving_in_words
 
         for row in arriving:
-            print(f"arriving: {arriving_in_words(row, names)}")
+            print(t("arriving: {words}", words=arriving_in_words(row, names)))
     _print_forks(talk, names, rows)
 
 
@@ -106,9 +114,13 @@ def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageR
     """Name the authors of *rows* whose feeds are forked."""
     forked = talk.catalog.forked()
     for feed in sorted({row.feed for row in rows} & forked.keys()):
-        whose = "Your feed" if names.is_own(feed) else f"The feed of {names.shown(feed)}"
+        whose = t("Your feed") if names.is_own(feed) else t("The feed of {name}", name=names.shown(feed))
         print(
-            f"{whose} is forked at entry {forked[feed]}, and nothing new of it is accepted: see `tinyssb forks`."
+            t(
+                "{feed} is forked at entry {n}, and nothing new of it is accepted: see `tinyssb forks`.",
+                feed=whose,
+                n=forked[feed],
+            )
         )
 
 

@@ -11,12 +11,12 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED, local_minute
 from tinyssb_node.screens.group_conversations import (
     MUTED,
-    NOTES,
     happening,
     invitation_commands,
     invited_in_words,
     people_in_words,
     review_command,
+    standing_note,
     waiting_reviews,
 )
 from tinyssb_node.screens.group_details import (
@@ -30,6 +30,7 @@ from tinyssb_node.screens.group_details import (
     person,
     short,
 )
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.render import table
 from tinyssb_node.screens.safetext import cells, one_line, padded, wrapped
 
@@ -85,10 +86,10 @@ def listing(rows: Sequence[GroupRow]) -> str:
 
 def _state(row: GroupRow) -> str:
     """Return the user's standing, and whether the node has a problem with the group."""
-    note = NOTES.get(row.state, row.state)
+    note = standing_note(row.state)
     stopped = f"its work has stopped: tinyssb group show {short(row.group)}" if row.stopped else ""
     waits = f"{waiting_reviews(row.reviews)}: {review_command(row.group)}" if row.reviews else ""
-    return "; ".join(part for part in (note, MUTED if row.muted else "", stopped, waits) if part)
+    return "; ".join(part for part in (note, t(MUTED) if row.muted else "", stopped, waits) if part)
 
 
 # --- `group show`
@@ -204,5 +205,5 @@ def _deed(row: GroupAuditRow, names: DisplayNames) -> str:
         case "broken":
             return "(decrypted, but malformed)"
         case "post":
-            return f"posts: {BLOCKED if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ''}"
+            return f"posts: {t(BLOCKED) if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ''}"
     return happening(row, names)

@@ -88,6 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser(argv).parse_args(argv)
+    from tinyssb_node.screens.languages import environment_language, speak
+
+    # What programs read is the same in all languages.
+    speak(None if getattr(arguments, "json", False) else environment_language())
     try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()

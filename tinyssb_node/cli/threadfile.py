@@ -8,6 +8,7 @@ from typing import Final
 
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.screens.chatlines import BLOCKED, displayed_text, short
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.screens.talkjson import message_json
@@ -41,7 +42,7 @@ def _message(row: MessageRow, names: DisplayNames) -> Iterator[str]:
     answer = f", after {follows}" if follows else ""
     yield f"**{escaped(names.of(row.feed))}**, {_utc(row.written_us)}, {short(row.id)}{answer}"
     yield ""
-    text = BLOCKED if names.is_blocked(row.feed) else safe(displayed_text(row))
+    text = t(BLOCKED) if names.is_blocked(row.feed) else safe(displayed_text(row))
     yield from (f"> {escaped(line)}".rstrip() for line in text.split("\n"))
     yield ""
 

@@ -8,15 +8,16 @@ from tinyssb_node.catalog.rows import MessageKind, MessageRow
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.gaps import MessageGap, gap_in_words
+from tinyssb_node.screens.languages import message, number, t, tn
 from tinyssb_node.screens.people import SHORT_FEED, DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, NO_HAPPENING, cells, one_line, padded, wrapped
 
 _IDS_MAX: Final = 3  # a message may follow, or wait for, many
 SHORT_MESSAGE = 8
 """Digits of a message id that are shown: enough to tell a million apart, and to type."""
-BLOCKED = "(blocked)"
+BLOCKED = message("(blocked)")
 """Stands for a message of a blocked person, which other messages follow."""
-OLDER = "[older message]"
+OLDER = message("[older message]")
 """Mark of a message that arrived after messages that come after it."""
 _NO_DATE = ("----------", "--:--")
 
@@ -60,17 +61,20 @@ def other_times(row: MessageRow) -> str:
     written = local_minute(row.written_us)
     notes = []
     if row.doubtful and row.said_us is not None:
-        notes.append("its author's clock: {} {}".format(*local_minute(row.said_us)))
+        notes.append(t("its author's clock: {time}", time=" ".join(local_minute(row.said_us))))
     if is_late(row):
         day, minute = local_minute(row.committed_us)
-        notes.append(f"arrived {minute}" if day == written[0] else f"arrived {day} {minute}")
+        notes.append(t("arrived {time}", time=minute if day == written[0] else f"{day} {minute}"))
     return f" ({'; '.join(notes)})" if notes else ""
 
 
 def displayed_text(row: MessageRow) -> str:
     """Return a message in words, unescaped: its text, or a description of other content."""
     if row.chunks_held < row.chunks:
-        return f"(incomplete: {row.chunks_held} of {row.chunks} packets)"
+        held = number(row.chunks_held)
+        return tn(
+            row.chunks, "(incomplete: {held} of {n} packet)", "(incomplete: {held} of {n} packets)", held=held
+        )
     text = row.text.replace(HAPPENED, NO_HAPPENING)
     if row.kind is MessageKind.HAPPENING:
         return f"{HAPPENED} {text}"
@@ -79,10 +83,11 @@ def displayed_text(row: MessageRow) -> str:
     if row.kind in {MessageKind.TAV, MessageKind.TEXT}:
         text = _placed_text(text)
     if row.voice_size:
-        text = f"(voice, {row.voice_size:,} bytes) {text}".rstrip()
+        text = f"{tn(row.voice_size, '(voice, {n} byte)', '(voice, {n} bytes)')} {text}".rstrip()
     if row.cut:
-        text += f"… (whole message: `tinyssb show {row.feed.hex()[:SHORT_FEED]} {row.seq}`)"
-    return text or "(empty)"
+        command = f"tinyssb show {row.feed.hex()[:SHORT_FEED]} {row.seq}"
+        text += f"… {t('(whole message: `{command}`)', command=command)}"
+    return text or t("(empty)")
 
 
 def _file(row: MessageRow) -> str:
@@ -94,11 +99,19 @@ def _file(row: MessageRow) -> str:
         name, size = str(described["name"]).replace(HAPPENED, NO_HAPPENING), int(described["size"])
         note = str(described.get("note", ""))
     except (ValueError, KeyError, TypeError):
-        name, size, note = "(no name)", row.size, ""
+        name, size, note = t("(no name)"), row.size, ""
     fetch, conversation = "fetch", row.conversation or ""
     if len(conversation) == 2 * MessageId.SIZE:  # a private group, whose id is a conversation's name
         fetch = f"group fetch {conversation[:SHORT_MESSAGE]}"
-    return f"(file {name}, {size:,} bytes: `tinyssb {fetch} {short(row.id)}`){note}"
+    command = f"tinyssb {fetch} {short(row.id)}"
+    words = tn(
+        size,
+        "(file {name}, {n} byte: `{command}`)",
+        "(file {name}, {n} bytes: `{command}`)",
+        name=name,
+        command=command,
+    )
+    return f"{words}{note}"
 
 
 def _placed_text(text: str) -> str:
@@ -108,14 +121,14 @@ def _placed_text(text: str) -> str:
     from tinyssb_node.content.description import place_and_text
 
     place, rest = place_and_text(text)
-    return rest if place is None else f"(at {place}) {rest}".rstrip()
+    return rest if place is None else f"{t('(at {place})', place=place)} {rest}".rstrip()
 
 
 def _named(ids: Sequence[MessageId]) -> str:
     """Return some ids in a line."""
     shown = ", ".join(short(one) for one in ids[:_IDS_MAX])
     more = len(ids) - _IDS_MAX
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return tn(more, "{shown} and {n} more", "{shown} and {n} more", shown=shown) if more > 0 else shown
 
 
 @dataclass
@@ -165,7 +178,7 @@ class ChatFormatter:
             yield from self._block(minute, row, f"{where} {text}{other_times(row)}", note)
             return
         if row.id in self._late or (row.order and row.order < self._below):
-            note = f"{OLDER} {note}".rstrip()
+            note = f"{t(OLDER)} {note}".rstrip()
         self._below = max(self._below, row.order)
         yield from self._block(minute, row, text + other_times(row), note)
         if row.kind is not MessageKind.FILE:
@@ -174,7 +187,7 @@ class ChatFormatter:
 
     def waiting(self, row: MessageRow) -> Iterator[str]:
         """Format a message that waits for a predecessor."""
-        note = f"[waits for {_named(row.missing)}]" if row.missing else ""
+        note = t("[waits for {ids}]", ids=_named(row.missing)) if row.missing else ""
         day, minute = local_minute(row.written_us)
         if day != self._day:
             yield f"-- {day} --"
@@ -188,21 +201,21 @@ class ChatFormatter:
     def found(self, row: MessageRow, where: str | None = None) -> Iterator[str]:
         """Format a message that stands alone, as in a search; *where* names its conversation, safe to show."""
         day, minute = local_minute(row.written_us)
-        note = where or ("[private]" if row.private else "")
+        note = where or (t("[private]") if row.private else "")
         yield from self._block(f"{day} {minute}", row, displayed_text(row), note)
 
     def drawn(self, row: MessageRow, apart: Sequence[MessageId], gap: str = "") -> Iterator[str]:
         """Format a message beside a drawing without lines to its predecessors *apart*; *gap*: what is missing before
         it, in safe words."""
         day, minute = local_minute(row.written_us)
-        note = f"[also follows {_named(apart)}]" if apart else ""
+        note = t("[also follows {ids}]", ids=_named(apart)) if apart else ""
         if gap:
-            note = f"[{gap} before this] {note}".rstrip()
+            note = f"{t('[{missing} before this]', missing=gap)} {note}".rstrip()
         yield from self._block(f"{day[5:]} {minute}", row, displayed_text(row) + other_times(row), note)
 
     def _block(self, when: str, row: MessageRow, text: str, note: str) -> Iterator[str]:
         if self.names.is_blocked(row.feed):
-            text = BLOCKED
+            text = t(BLOCKED)
         head = (
             f"{when}{mark_of(row)} {short(row.id)}  {padded(self.names.shown(row.feed), self.name_cells)}  "
         )
@@ -221,5 +234,5 @@ class ChatFormatter:
             lines[-1] += f"  {note}"
         elif note:
             lines += wrapped(note, room, limits.NOTE_LINES_MAX)
-        for number, line in enumerate(lines):
-            yield (head if number == 0 else " " * indent) + line
+        for place, line in enumerate(lines):
+            yield (head if place == 0 else " " * indent) + line

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.content.files import File, parse_file, serialize_file
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.localfile import clean_name, file_title, save_file
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ class ConversationFileDraft:
     def cost_lines(self, node: NodeSession) -> list[str]:
         """Return its size, its readers and its cost in lines. Raises as above."""
         readers = self._readers(node)
-        words = "only " + ", ".join(map(node.names().shown, readers[:-1])) if readers else "everybody"
-        return [file_title(self.file), f"  {words} can read it", f"  {node.cost_words(self.packets(node))}"]
+        people = ", ".join(map(node.names().shown, readers[:-1]))
+        words = t("only {people} can read it", people=people) if readers else t("everybody can read it")
+        return [file_title(self.file), f"  {words}", f"  {node.cost_words(self.packets(node))}"]
 
     def question(self, node: NodeSession) -> list[str]:
         """Return its size and its cost in lines, if its author should agree to it first; else nothing. Raises as

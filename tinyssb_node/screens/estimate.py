@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tinyssb_node import limits
 from tinyssb_node.control.rows import AirtimeRow, FaceRow
+from tinyssb_node.screens.languages import decimal, number, t, tn
 
 _AIR = "air"
 """``FaceRow.medium`` of radios."""
@@ -78,50 +79,60 @@ def cost_line(cost: AirtimeCost) -> str:
 
     words = [
         f"{printable(', '.join(cost.faces))}: {packets_in_words(cost.packets)}",
-        f"{seconds(cost.air_us)} of airtime",
+        t("{time} of airtime", time=seconds(cost.air_us)),
     ]
     if cost.share is None or cost.window_us is None or cost.left_us is None:
-        return ", ".join([*words, "no limit"])
-    budget = (
-        "this hour's budget" if cost.window_us == _HOUR_US else f"the budget for {duration(cost.window_us)}"
+        return ", ".join([*words, t("no limit")])
+    share = percent(cost.share)
+    hourly = cost.window_us == _HOUR_US
+    words.append(
+        t("{percent} of this hour's budget", percent=share)
+        if hourly
+        else t("{percent} of the budget for {time}", percent=share, time=duration(cost.window_us))
     )
-    words.append(f"{percent(cost.share)} of {budget}")
     line = ", ".join(words)
     if not cost.wait_us:
         return line
-    return f"{line}; {seconds(cost.left_us)} may be sent now, the last packet within {duration(cost.wait_us)}"
+    left, wait = seconds(cost.left_us), duration(cost.wait_us)
+    return f"{line}; {t('{left} may be sent now, the last packet within {wait}', left=left, wait=wait)}"
 
 
 def costs_in_words(packets: int, costs: Iterable[AirtimeCost]) -> list[str]:
     """Return a line for each of *costs*, or one that there are none."""
     lines = [cost_line(cost) for cost in costs]
-    return lines or [f"{packets_in_words(packets)}; no radio face is up, so this costs no airtime"]
+    free = tn(
+        packets,
+        "{n} packet; no radio face is up, so this costs no airtime",
+        "{n} packets; no radio face is up, so this costs no airtime",
+    )
+    return lines or [free]
 
 
 def cost_question(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[str]:
     """Return the cost of a big post in lines, for its author to agree to."""
     costs = estimate(packets, faces, accounts)
-    lines = [f"This message takes {packets_in_words(packets)}.", *costs_in_words(packets, costs)]
+    taken = tn(packets, "This message takes {n} packet.", "This message takes {n} packets.")
+    lines = [taken, *costs_in_words(packets, costs)]
     if costs:
-        lines.append("This is for sending it once; packets that a peer misses are sent again.")
+        lines.append(t("This is for sending it once; packets that a peer misses are sent again."))
     return lines
 
 
 def packets_in_words(packets: int) -> str:
     """Return ``1 packet``, ``1,200 packets``."""
-    return f"{packets:,} packet{'' if packets == 1 else 's'}"
+    return tn(packets, "{n} packet", "{n} packets")
 
 
 def seconds(us: int) -> str:
     """Format an airtime: seconds to a tenth, from two minutes on minutes."""
     from tinyssb_node.screens.render import duration
 
-    return f"{us / 1e6:.1f} s" if us < 120_000_000 else duration(us)
+    return f"{decimal(us / 1e6, 1)} s" if us < 120_000_000 else duration(us)
 
 
 def percent(share: float) -> str:
     """Format a share of a budget in whole percent; a share above zero is never shown as zero."""
-    return "less than 1 %" if 0 < share < 0.01 else f"{100 * share:,.0f} %"
+    return t("less than 1 %") if 0 < share < 0.01 else f"{number(round(100 * share))} %"
 
 
 def as_json(cost: AirtimeCost) -> dict[str, object]:

@@ -2,9 +2,11 @@
 
 from typing import Final
 
-PENDING: Final = "pending: nobody near has it yet"
+from tinyssb_node.screens.languages import message, tn
+
+PENDING: Final = message("pending: nobody near has it yet")
 """The state of such a feed, in a list."""
-PENDING_MEANING: Final = (
+PENDING_MEANING: Final = message(
     "Nobody near has it yet; only this node asks for it, and it takes nobody's place in the set."
 )
 """The meaning of that."""
@@ -12,5 +14,8 @@ PENDING_MEANING: Final = (
 
 def pending_count(count: int) -> str:
     """Return how many follows are pending."""
-    follows = "1 feed that you follow is" if count == 1 else f"{count:,} feeds that you follow are"
-    return f"{follows} pending: nobody near has {'it' if count == 1 else 'them'} yet"
+    return tn(
+        count,
+        "{n} feed that you follow is pending: nobody near has it yet",
+        "{n} feeds that you follow are pending: nobody near has them yet",
+    )

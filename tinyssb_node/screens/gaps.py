@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.content.time_order import claim_of, order_key, read_order_key
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.languages import tn
 
 if TYPE_CHECKING:
     from tinyssb_node.screens.people import DisplayNames
@@ -100,8 +101,10 @@ def _unrepeated(shown: Sequence[ShownMessage]) -> list[ShownMessage]:
 
 def gap_in_words(gap: MessageGap, names: DisplayNames) -> str:
     """Return what is missing in words, safe to show."""
-    messages = "1 message" if gap.count == 1 else f"{gap.count:,} messages"
     if gap.author is None:
-        return f"{messages} missing"
+        return tn(gap.count, "{n} message missing", "{n} messages missing")
     # Entries are counted, and not all of them are messages.
-    return f"{'' if gap.count == 1 else 'up to '}{messages} of {names.shown(gap.author)} missing"
+    author = names.shown(gap.author)
+    return tn(
+        gap.count, "{n} message of {author} missing", "up to {n} messages of {author} missing", author=author
+    )

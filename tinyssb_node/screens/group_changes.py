@@ -11,6 +11,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 from tinyssb_node.screens.group_conversations import SHORT_GROUP, called, people_in_words
 from tinyssb_node.screens.group_details import review_lines, review_title, short
+from tinyssb_node.screens.languages import message, number, t, tn
 
 if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
@@ -18,31 +19,39 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.people import DisplayNames
 
 EXCLUSION_LIMITS = (
-    "It creates a new key, which all other members get. Excluded people cannot read what is written under it.",
-    "They keep all earlier messages and the keys of these. This cannot be undone.",
-    "Members who have not received the exclusion yet still write under the old key, which they can read.",
+    message(
+        "It creates a new key, which all other members get. Excluded people cannot read what is written under it."
+    ),
+    message("They keep all earlier messages and the keys of these. This cannot be undone."),
+    message(
+        "Members who have not received the exclusion yet still write under the old key, which they can read."
+    ),
 )
 """Effects of an exclusion, and its limits."""
-ADDED = "They can read earlier messages as soon as these reach them."
-EXCLUDED = (
+ADDED = message("They can read earlier messages as soon as these reach them.")
+EXCLUDED = message(
     "Members who have not received this yet still write under the old key, which excluded people can read."
 )
-LEFT = (
+LEFT = message(
     "You can still read its messages stored here; your node requests no more of them. Other members see "
     "that you left."
 )
-RETURNED = "Messages that you missed are requested."
-ACCEPTED = "All members follow when they receive this."
-REJECTED = "Nothing was written; other members decide for themselves."
-RENAMED = "All members see this name, and each of them can change it."
-MUTED_MEANS = "Its new messages are shown in it, and neither marked nor counted. Nobody else sees that."
-HISTORY_MEANS = (
+RETURNED = message("Messages that you missed are requested.")
+ACCEPTED = message("All members follow when they receive this.")
+REJECTED = message("Nothing was written; other members decide for themselves.")
+RENAMED = message("All members see this name, and each of them can change it.")
+MUTED_MEANS = message(
+    "Its new messages are shown in it, and neither marked nor counted. Nobody else sees that."
+)
+HISTORY_MEANS = message(
     "On the air they may take hours, and airtime of the nodes that send them. Then you can write to the group, "
     "and its messages are checked."
 )
-FOR_GOOD = "This cannot be changed later."
-JOINED = "From now on your node does its part in it, which other members can make it do: it writes messages."
-DECLINED = "Nothing of it is requested or written, also if you are added again. Nobody is told."
+FOR_GOOD = message("This cannot be changed later.")
+JOINED = message(
+    "From now on your node does its part in it, which other members can make it do: it writes messages."
+)
+DECLINED = message("Nothing of it is requested or written, also if you are added again. Nobody is told.")
 
 
 class GroupAction(StrEnum):
@@ -92,16 +101,16 @@ class GroupChange:
 
 
 _TITLES = {
-    GroupAction.CREATE: "Create the group {name} with {who}:",
-    GroupAction.ADD: "Adding {who} to the group {group}:",
-    GroupAction.LEAVE: "Leaving the group {group}:",
-    GroupAction.RETURN: "Taking part in the group {group} again.",
-    GroupAction.ACCEPT: "Taking part in the group {group}.",
-    GroupAction.DECLINE: "Declining the group {group}.",
-    GroupAction.RENAME: "Naming the group {name}:",
-    GroupAction.MUTE: "Muting the group {group}.",
-    GroupAction.UNMUTE: "Unmuting the group {group}.",
-    GroupAction.HISTORY: "Requesting the older messages of the group {group} now.",
+    GroupAction.CREATE: message("Create the group {name} with {who}:"),
+    GroupAction.ADD: message("Adding {who} to the group {group}:"),
+    GroupAction.LEAVE: message("Leaving the group {group}:"),
+    GroupAction.RETURN: message("Taking part in the group {group} again."),
+    GroupAction.ACCEPT: message("Taking part in the group {group}."),
+    GroupAction.DECLINE: message("Declining the group {group}."),
+    GroupAction.RENAME: message("Naming the group {name}:"),
+    GroupAction.MUTE: message("Muting the group {group}."),
+    GroupAction.UNMUTE: message("Unmuting the group {group}."),
+    GroupAction.HISTORY: message("Requesting the older messages of the group {group} now."),
 }
 """First line of a preview, by action. Exclusions and decisions on forks have lines of their own."""
 _EFFECTS = {
@@ -115,20 +124,22 @@ _EFFECTS = {
     GroupAction.MUTE: MUTED_MEANS,
     GroupAction.HISTORY: HISTORY_MEANS,
 }
+_AFTER = {GroupAction.EXCLUDE: EXCLUDED, GroupAction.REJECT_FORK: REJECTED}
+"""What follows when a change was made, where it differs from the effect."""
 _DONE = {
-    GroupAction.CREATE: "Created the group {name} in {packets}.",
-    GroupAction.ADD: "Added {who} in {packets}.",
-    GroupAction.EXCLUDE: f"Excluded {{who}} in {{packets}}. {EXCLUDED}",
-    GroupAction.LEAVE: "Left the group {group}.",
-    GroupAction.RETURN: "You are in the group {group} again.",
-    GroupAction.ACCEPT_FORK: "Accepted the fork in {packets}.",
-    GroupAction.REJECT_FORK: f"Rejected the fork. {REJECTED}",
-    GroupAction.ACCEPT: "You take part in the group {group}.",
-    GroupAction.DECLINE: "Declined the group {group}.",
-    GroupAction.RENAME: "Named the group {name} in {packets}.",
-    GroupAction.MUTE: "Muted the group {group}.",
-    GroupAction.UNMUTE: "The group {group} is no longer muted.",
-    GroupAction.HISTORY: "Requested the older messages of the group {group}.",
+    GroupAction.CREATE: message("Created the group {name} in {packets}."),
+    GroupAction.ADD: message("Added {who} in {packets}."),
+    GroupAction.EXCLUDE: message("Excluded {who} in {packets}."),
+    GroupAction.LEAVE: message("Left the group {group}."),
+    GroupAction.RETURN: message("You are in the group {group} again."),
+    GroupAction.ACCEPT_FORK: message("Accepted the fork in {packets}."),
+    GroupAction.REJECT_FORK: message("Rejected the fork."),
+    GroupAction.ACCEPT: message("You take part in the group {group}."),
+    GroupAction.DECLINE: message("Declined the group {group}."),
+    GroupAction.RENAME: message("Named the group {name} in {packets}."),
+    GroupAction.MUTE: message("Muted the group {group}."),
+    GroupAction.UNMUTE: message("The group {group} is no longer muted."),
+    GroupAction.HISTORY: message("Requested the older messages of the group {group}."),
 }
 
 
@@ -141,12 +152,14 @@ def preview(client: DaemonClient, change: GroupChange, names: DisplayNames) -> l
     if change.action in DECISIONS:
         lines = list(_fork_lines(client, change, names))
     else:
-        lines = [_TITLES[change.action].format(**_words(change, change.group, names))]
+        lines = [t(_TITLES[change.action], **_words(change, change.group, names))]
     if cost is not None:
         lines += _indented(client, cost)
     creating = change.action is GroupAction.CREATE
     effect = kept_in_words(change.erase_days) if creating else _EFFECTS.get(change.action)
-    return lines if effect is None else [*lines, effect]
+    if effect is None:
+        return lines
+    return [*lines, effect if creating else t(effect)]
 
 
 def _cost_of(client: DaemonClient, change: GroupChange) -> GroupCostRow | None:
@@ -178,9 +191,14 @@ def _words(change: GroupChange, group: str, names: DisplayNames) -> dict[str, st
 def kept_in_words(erase_days: int | None) -> str:
     """Return what erasing texts protects, or that they are kept. It cannot be changed later."""
     if erase_days is None:
-        return f"Texts are kept: a thief of a member's device could read all of them. {FOR_GOOD}"
-    days = "1 day" if erase_days == 1 else f"{erase_days} days"
-    return f"Texts are erased after {days}: older ones can be read by no thief of a device, and not by you. {FOR_GOOD}"
+        kept = t("Texts are kept: a thief of a member's device could read all of them.")
+    else:
+        kept = tn(
+            erase_days,
+            "Texts are erased after {n} day: older ones can be read by no thief of a device, and not by you.",
+            "Texts are erased after {n} days: older ones can be read by no thief of a device, and not by you.",
+        )
+    return f"{kept} {t(FOR_GOOD)}"
 
 
 def _fork_lines(client: DaemonClient, change: GroupChange, names: DisplayNames) -> Iterator[str]:
@@ -196,11 +214,12 @@ def decisions(
     be accepted."""
     found = []
     for row in rows:
-        title = f"{review_title(row, names)} (fork {short(row.fork)})"
+        title = t("{event} (fork {id})", event=review_title(row, names), id=short(row.fork))
+        rejected = f", {t('rejected')}" if row.rejected else ""
         accept = GroupChange(action=GroupAction.ACCEPT_FORK, group=group, fork=row.fork)
-        found.append((accept, f"Accept: {title}{', rejected' if row.rejected else ''}"))
+        found.append((accept, f"{t('Accept')}: {title}{rejected}"))
         if not row.rejected:
-            found.append((replace(accept, action=GroupAction.REJECT_FORK), f"Reject: {title}"))
+            found.append((replace(accept, action=GroupAction.REJECT_FORK), f"{t('Reject')}: {title}"))
     return found
 
 
@@ -209,9 +228,13 @@ def exclusion_preview(
 ) -> list[str]:
     """Return the cost and the limits of an exclusion, in lines. Raises as the client does."""
     return [
-        f"Excluding {people_in_words(people, names)} from the group {cost.group[:SHORT_GROUP]}:",
+        t(
+            "Excluding {who} from the group {group}:",
+            who=people_in_words(people, names),
+            group=cost.group[:SHORT_GROUP],
+        ),
         *_indented(client, cost),
-        *EXCLUSION_LIMITS,
+        *map(t, EXCLUSION_LIMITS),
     ]
 
 
@@ -222,14 +245,14 @@ def _indented(client: DaemonClient, cost: GroupCostRow) -> list[str]:
 def cost_lines(client: DaemonClient, cost: GroupCostRow) -> list[str]:
     """Return what an operation costs: messages, packets, and airtime on each radio face. Raises as the client does."""
     costs = estimate(cost.packets, list(client.faces()), list(client.airtime()))
-    count = cost.messages
-    messages = f"{count} message{'' if count == 1 else 's'} ({', '.join(cost.steps)})"
+    messages = f"{tn(cost.messages, '{n} message', '{n} messages')} ({', '.join(cost.steps)})"
+    size = number(cost.content_bytes)
     lines = [
-        f"{messages}, {cost.content_bytes:,} bytes in {packets_in_words(cost.packets)}",
+        f"{messages}, {tn(cost.packets, '{size} bytes in {n} packet', '{size} bytes in {n} packets', size=size)}",
         *costs_in_words(cost.packets, costs),
     ]
     if costs:
-        lines.append("This is for sending it once; packets that a peer misses are sent again.")
+        lines.append(t("This is for sending it once; packets that a peer misses are sent again."))
     return lines
 
 
@@ -267,4 +290,6 @@ def _perform_here(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
 def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames) -> str:
     """Return what was done, in one line."""
     words = {**_words(change, row.group, names), "packets": packets_in_words(row.packets)}
-    return " ".join(filter(None, [_DONE[change.action].format(**words), _EFFECTS.get(change.action)]))
+    effect = _AFTER.get(change.action, _EFFECTS.get(change.action))
+    done = t(_DONE[change.action], **words)
+    return done if effect is None else f"{done} {t(effect)}"

@@ -12,6 +12,7 @@ from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED
 from tinyssb_node.screens.holders_text import last_of_each
+from tinyssb_node.screens.languages import message, number, t, tn
 from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
@@ -73,31 +74,39 @@ class GroupMessageView(MessageRow):
 
 NOTES: Final = {
     "member": "",
-    "left": "you left this group",
-    "excluded": "you were excluded",
-    "outside": "you are not in any of its epochs",
-    "invited": "you have not accepted this group",
-    "declined": "you declined this group",
-    "arriving": "its older messages are missing",
-    "failed": "an error of this program stopped the work for it",
+    "left": message("you left this group"),
+    "excluded": message("you were excluded"),
+    "outside": message("you are not in any of its epochs"),
+    "invited": message("you have not accepted this group"),
+    "declined": message("you declined this group"),
+    "arriving": message("its older messages are missing"),
+    "failed": message("an error of this program stopped the work for it"),
 }
 """The user's standing in a group, by its state."""
 
 
-MUTED: Final = "muted"
-HELD: Final = " (in a fork that is held until you decide)"
+MUTED: Final = message("muted")
+HELD: Final = message("(in a fork that is held until you decide)")
 """Mark of a message in a fork by people who had been excluded: see ``tinyssb group review``."""
-EARLY: Final = " (not checked yet)"
+EARLY: Final = message("(not checked yet)")
 """Mark of a message of a group whose history is not here (see `arriving_in_words`), or that waits for others."""
-NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
+NOBODY_READS: Final = message("(nobody reads this: a member had excluded you before)")
 """Mark of our own message that others do not fetch."""
+
+
+def standing_note(state: str) -> str:
+    """Return the user's standing in a group in words, by its state; empty if they can write."""
+    note = NOTES.get(state, state)
+    return t(note) if note else ""
 
 
 def waiting_reviews(count: int) -> str:
     """Return that *count* exclusions wait for the user's decision."""
-    if count == 1:
-        return "an exclusion by an excluded person waits for your decision"
-    return f"{count} exclusions by excluded people wait for your decision"
+    return tn(
+        count,
+        "an exclusion by an excluded person waits for your decision",
+        "{n} exclusions by excluded people wait for your decision",
+    )
 
 
 def review_command(group: str = "") -> str:
@@ -112,21 +121,26 @@ def invited_in_words(row: GroupInvitationRow, names: DisplayNames) -> str:
     strangers = {FeedId.from_hex(feed) for feed in row.strangers}
     who = people_in_words(adders, names)
     if not strangers.isdisjoint(adders):
-        who += " (whom you do not follow)"
-    begun = "" if creator in adders else f", begun by {names.shown(creator)}"
-    if begun and creator in strangers:
-        begun += " (whom you do not follow)"
-    return f"{who} added you to {called(row.name, row.group)}{begun}"
+        who += f" ({t('whom you do not follow')})"
+    group = called(row.name, row.group)
+    if creator in adders:
+        return t("{people} added you to {group}", people=who, group=group)
+    begun = names.shown(creator)
+    if creator in strangers:
+        begun += f" ({t('whom you do not follow')})"
+    return t("{people} added you to {group}, begun by {creator}", people=who, group=group, creator=begun)
 
 
 def arriving_in_words(row: GroupArrivingRow, names: DisplayNames) -> str:
     """Return that the history of a group is missing, and what that means."""
     adders = people_in_words([FeedId.from_hex(feed) for feed in row.added_by], names)
-    when = "They are requested" if row.requested else "They come when the air is idle, or on request"
-    return (
-        f"{adders} added you. Older messages are missing: until they are here, your node cannot check "
-        f"who is a member, and whether {adders} may add you. {when}"
+    when = t("They are requested") if row.requested else t("They come when the air is idle, or on request")
+    missing = t(
+        "{people} added you. Older messages are missing: until they are here, your node cannot check who is a member, "
+        "and whether {people} may add you.",
+        people=adders,
     )
+    return f"{missing} {when}"
 
 
 def history_command(group: str) -> str:
@@ -141,7 +155,7 @@ def invitation_commands(group: str) -> str:
 
 def called(name: str | None, group: str) -> str:
     """Return a group's name, safe and bounded, with the beginning of its id: several groups may share a name."""
-    return f"{one_line(name or 'group', limits.TITLE_CELLS)} {group[:SHORT_GROUP]}"
+    return f"{one_line(name or t('group'), limits.TITLE_CELLS)} {group[:SHORT_GROUP]}"
 
 
 def rooms(client: DaemonClient, names: DisplayNames) -> list[GroupConversation]:
@@ -165,7 +179,7 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
         messages=row.posts,
         last=None if row.last is None or row.invitation is not None else message_row(row.last, names),
         title=row.name,
-        note=NOTES.get(row.state, row.state),
+        note=standing_note(row.state),
         alert=alert,
         reviews=row.reviews,
         history_missing=row.arriving is not None,
@@ -192,8 +206,8 @@ def notes_below(client: DaemonClient, group: str) -> GroupNotes:
     for _ in listing:
         pass
     shown = listing.result
-    note = NOTES.get(shown.state, shown.state)
-    closed = f"You cannot write to this group: {note}." if note else ""
+    note = standing_note(shown.state)
+    closed = t("You cannot write to this group: {reason}.", reason=note) if note else ""
     return GroupNotes(shown.group, closed, shown.lacking)
 
 
@@ -204,9 +218,11 @@ def lacking_in_words(count: int, shown: Sequence[ShownMessage] = ()) -> str:
     count -= sum(one.gap.count for one in shown if one.gap is not None)
     if count <= 0:
         return ""
-    if count == 1:
-        return "1 message is missing here, or not readable for you; what follows it is not shown yet"
-    return f"{count:,} messages are missing here, or not readable for you; what follows them is not shown yet"
+    return tn(
+        count,
+        "{n} message is missing here, or not readable for you; what follows it is not shown yet",
+        "{n} messages are missing here, or not readable for you; what follows them is not shown yet",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,18 +278,18 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         # As the catalog describes public files.
         about = {"name": row.file.name, "type": row.file.type, "size": row.file.size}
         mark = EARLY if unchecked else NOBODY_READS if row.unread else ""
-        note = {"note": mark} if mark else {}
+        note = {"note": f" {t(mark)}"} if mark else {}
         kind, text = MessageKind.FILE, json.dumps({**about, **note}, ensure_ascii=False)
     elif row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
     if unchecked and kind is not MessageKind.FILE:
-        text += EARLY
+        text += f" {t(EARLY)}"
     if row.held and kind is not MessageKind.FILE:
-        text += HELD
+        text += f" {t(HELD)}"
     if row.unread and kind is not MessageKind.FILE:
-        text += NOBODY_READS
+        text += f" {t(NOBODY_READS)}"
     if names.is_blocked(feed):
-        kind, text = MessageKind.TEXT if kind is MessageKind.FILE else kind, BLOCKED
+        kind, text = MessageKind.TEXT if kind is MessageKind.FILE else kind, t(BLOCKED)
     came_us = row.committed_us or 0
     reply_to = None if row.reply_to is None else MessageId.from_hex(row.reply_to)
     return GroupMessageView(
@@ -313,9 +329,14 @@ def held_in_words(row: MessageRow, names: DisplayNames) -> str | None:
         return None
     if row.kind is MessageKind.HAPPENING:
         return None
-    count = f"on {len(row.holders)} of {row.expected} other members' nodes, as far as known"
-    who = people_in_words([*row.holders], names)
-    return f"{count}: {who}" if row.holders else count
+    held = number(len(row.holders))
+    count = tn(
+        row.expected,
+        "on {held} of {n} other member's node, as far as known",
+        "on {held} of {n} other members' nodes, as far as known",
+        held=held,
+    )
+    return f"{count}: {people_in_words([*row.holders], names)}" if row.holders else count
 
 
 def held_in_group(rows: Sequence[MessageRow], names: DisplayNames) -> dict[MessageId, str]:
@@ -330,24 +351,27 @@ def happening(row: GroupMessageRow, names: DisplayNames) -> str:
     greeting = f": {row.text}" if row.text else ""
     match row.kind:
         case kind if kind == _ADD:
-            return f"added {people}{greeting}"
+            return f"{t('added {people}', people=people)}{greeting}"
         case kind if kind == _EXCLUDE:
-            return f"excluded {people}"
+            return t("excluded {people}", people=people)
         case kind if kind == _INIT:
-            return "created the group"
+            return t("created the group")
         case kind if kind == _NAME:
-            return f"named the group: {row.text or ''}"
+            return t("named the group: {name}", name=row.text or "")
         case kind if kind == _LEAVE:
-            return "left the group"
+            return t("left the group")
         case kind if kind == _TEXT:
-            return (
+            return t(
                 "wrote a text that cannot be read here: it was erased, or this device has no key of that day"
             )
-    return f"sent a message of a kind that this program cannot show: {row.kind}"
+    return t("sent a message of a kind that this program cannot show: {kind}", kind=row.kind)
 
 
 def people_in_words(people: Sequence[FeedId], names: DisplayNames) -> str:
     """Return people in a line, safe to show; of many only the number is given. Our user is "you"."""
-    shown = ["you" if names.is_own(feed) else names.shown(feed) for feed in people[:_NAMED_MAX]]
-    more = len(people) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") if shown else "nobody"
+    if not people:
+        return t("nobody")
+    named = people[:_NAMED_MAX]
+    shown = ", ".join(t("you") if names.is_own(feed) else names.shown(feed) for feed in named)
+    more = len(people) - len(named)
+    return tn(more, "{shown} and {n} more", "{shown} and {n} more", shown=shown) if more > 0 else shown

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 
-KEPT = "A saved file stays on the disk, also in a group whose texts are erased."
-
 
 @dataclass(frozen=True, slots=True)
 class GroupFileDraft:

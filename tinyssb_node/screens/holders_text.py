@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Final, TypeVar
 
 from tinyssb_node.control.rows import ReceiptRow
+from tinyssb_node.screens.languages import t, tn
 
 _NAMED_MAX: Final = 3
 """People named in a line; of more only the number is given."""
@@ -20,13 +21,14 @@ def holders_text(
     to show; *now_us*, the wall clock, decides whether the day is given, too. *since_us*: when the first entry was
     written that the same people lack; None: this one."""
     if not row.expected:
-        return "no other nodes are known"
-    words = f"on {row.held} of {row.expected} {'node' if row.expected == 1 else 'nodes'}"
+        return t("no other nodes are known")
+    words = tn(row.expected, "on {held} of {n} node", "on {held} of {n} nodes", held=row.held)
     if row.inferred:
-        words += ", not confirmed" if not row.proven else f", {row.proven} confirmed"
+        proven = tn(row.proven, "{n} confirmed", "{n} confirmed") if row.proven else t("not confirmed")
+        words += f", {proven}"
     if row.held < row.expected and row.missing:
         since = moment(row.committed_us if since_us is None else since_us, now_us)
-        words += f"; {_owners(row.missing, name_of)} not since {since}"
+        words += f"; {t('{names} not since {time}', names=_owners(row.missing, name_of), time=since)}"
     return words
 
 
@@ -55,9 +57,11 @@ def last_of_each(ids: Iterable[Key], words: Mapping[Key, str]) -> dict[Key, str]
 
 def _owners(feeds: Sequence[str], name_of: Callable[[str], str]) -> str:
     if len(feeds) > _NAMED_MAX:
-        return f"those of {len(feeds)} people"
-    names = [f"{name_of(feed)}'s" for feed in feeds]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        return tn(len(feeds), "that of {n} person", "those of {n} people")
+    names = [t("{name}'s", name=name_of(feed)) for feed in feeds]
+    if len(names) == 1:
+        return names[0]
+    return t("{names} and {name}", names=", ".join(names[:-1]), name=names[-1])
 
 
 def moment(wall_us: int, now_us: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, is_news
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.group_conversations import GroupConversation, called
+from tinyssb_node.screens.languages import t, tn
 
 if TYPE_CHECKING:
     from tinyssb_node.screens.people import DisplayNames
@@ -97,25 +98,33 @@ def mark_of_place(row: ConversationRow, names: DisplayNames) -> str:
     """Return the mark of a message that is shown among those of other conversations; empty: it is public."""
     if row.name == PUBLIC:
         return ""
-    kind = "" if isinstance(row, GroupConversation) else "private: "
+    kind = "" if isinstance(row, GroupConversation) else f"{t('private')}: "
     return f"[{kind}{title_of(row, names)}]"
 
 
 def title_of(row: ConversationRow, names: DisplayNames) -> str:
     """Return the title of a conversation, safe to show: its other readers, or the name of the group."""
     if isinstance(row, GroupConversation):
-        return f"group {called(row.title, row.name)}"
+        return t("group {name}", name=called(row.title, row.name))
     if row.name == PUBLIC:
-        return "everybody"
+        return t("everybody")
     others = [feed for feed in row.members if not names.is_own(feed)]
     return ", ".join(names.shown(feed) for feed in others or row.members)
 
 
 def unread_in_words(rows: Sequence[InboxRow]) -> str:
     """Return the numbers of unread messages in a line: public, private and in groups."""
-    sums = {"public": 0, "private": 0, "in groups": 0}
+    public = private = groups = 0
     for row in rows:
-        group = isinstance(row.conversation, GroupConversation)
-        where = "in groups" if group else "public" if row.conversation.name == PUBLIC else "private"
-        sums[where] += row.unread
-    return ", ".join(f"{count:,} {where}" for where, count in sums.items() if count) or "none"
+        if isinstance(row.conversation, GroupConversation):
+            groups += row.unread
+        elif row.conversation.name == PUBLIC:
+            public += row.unread
+        else:
+            private += row.unread
+    words = [
+        tn(public, "{n} public", "{n} public") if public else "",
+        tn(private, "{n} private", "{n} private") if private else "",
+        tn(groups, "{n} in groups", "{n} in groups") if groups else "",
+    ]
+    return ", ".join(filter(None, words)) or t("none")

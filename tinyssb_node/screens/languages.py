@@ -4,9 +4,12 @@ Messages are English in the code, and name their translations. Data for programs
 (docs/decisions/0081-languages.md)."""
 
 import json
+import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cache
 from gettext import c2py
 from pathlib import Path
 from typing import Final
@@ -29,6 +32,18 @@ class Catalogue:
     """Forms by message: one form, or all plural forms."""
     plural: str = "n != 1"
     """Which form a number needs, as an expression of C (gettext's Plural-Forms)."""
+
+    group: str = ","
+    """Between thousands."""
+    point: str = "."
+    """Between whole numbers and their parts."""
+
+    def form(self, text: str, count: int | None = None) -> str | None:
+        """Return the translation of a message, in the form that *count* things need; None if there is none."""
+        forms = self.messages.get(text)
+        if forms is None or count is None:
+            return None if forms is None else forms[0]
+        return forms[c2py(self.plural)(count)]
 
     def as_json(self) -> bytes:
         """Return the catalogue as the page reads it."""
@@ -54,3 +69,59 @@ def parse_catalogue(text: str) -> Catalogue:
     header = messages.pop("", ("",))[0]
     found = _PLURAL.search(header)
     return Catalogue(messages, found[1].strip()) if found else Catalogue(messages)
+
+
+def language_of(tags: Iterable[str]) -> str | None:
+    """Return the first of the languages *tags*, such as `de-CH` or `de_CH.UTF-8`, that we have; None for English."""
+    codes = (re.split(r"[-_.@;]", tag.strip().lower(), maxsplit=1)[0] for tag in tags)
+    found = next((code for code in codes if code in LANGUAGES or code == "en"), "en")
+    return None if found == "en" else found
+
+
+def environment_language() -> str | None:
+    """Return the language that the environment asks for (POSIX, 8.2); None for English."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    return language_of([next(filter(None, map(os.environ.get, names)), "")])
+
+
+_ENGLISH: Final = Catalogue({})
+_GROUPS: Final = {"de": ".", "es": ".", "fr": " ", "uk": " "}
+_spoken: ContextVar[Catalogue] = ContextVar("spoken", default=_ENGLISH)
+
+
+@cache
+def _catalogue(language: str) -> Catalogue:
+    found = parse_catalogue((CATALOGUES / language / "node.po").read_text("utf-8"))
+    return replace(found, group=_GROUPS[language], point=",")
+
+
+def speak(language: str | None) -> None:
+    """Set the language of messages from now on, in this context (PEP 567): None is English, as at the start."""
+    _spoken.set(_ENGLISH if language is None else _catalogue(language))
+
+
+def message(text: str) -> str:
+    """Return *text*: it marks a message of a table, which `t` translates when it is shown."""
+    return text
+
+
+def t(text: str, **values: object) -> str:
+    """Return a message in the language that is spoken, with *values* in the places that are named so."""
+    found = _spoken.get().form(text) or text
+    return found.format(**values) if values else found
+
+
+def tn(count: int, one: str, many: str, **values: object) -> str:
+    """Return the form of a message that *count* things need; `{n}` is the number itself."""
+    found = _spoken.get().form(one, count) or (one if count == 1 else many)
+    return found.format(n=number(count), **values)
+
+
+def number(count: int) -> str:
+    """Return a whole number, with marks between thousands."""
+    return f"{count:,}".replace(",", _spoken.get().group)
+
+
+def decimal(value: float, digits: int) -> str:
+    """Return a number with *digits* behind the decimal mark."""
+    return f"{value:.{digits}f}".replace(".", _spoken.get().point)

@@ -3,60 +3,73 @@
 from typing import Final
 
 from tinyssb_node.control.rows import RefusalRow
+from tinyssb_node.screens.languages import message, number, t
 
 _WORDS: Final = {
     "ids": (
-        "ids of strangers' feeds were put off: too many feeds of the set have no entry yet",
-        "They come in with an entry, or 32 an hour. More: set.ids_per_hour in config.toml.",
+        message("ids of strangers' feeds were put off: too many feeds of the set have no entry yet"),
+        message("They come in with an entry, or 32 an hour. More: set.ids_per_hour in config.toml."),
     ),
     "unproven": (
-        "ids of feeds without an entry were refused: strangers flooded a radio with such ids",
-        "They come in with their first entry. An hour after the flood they need none.",
+        message("ids of feeds without an entry were refused: strangers flooded a radio with such ids"),
+        message("They come in with their first entry. An hour after the flood they need none."),
     ),
     "claimed": (
-        "ids of feeds without an entry, which boards or strangers claim on a radio, made room for newer ones",
-        "They come in with their first entry. Near many boards a node with `--dialect deployed` keeps all.",
+        message(
+            "ids of feeds without an entry, which boards or strangers claim on a radio, made room for newer ones"
+        ),
+        message(
+            "They come in with their first entry. Near many boards a node with `--dialect deployed` keeps all."
+        ),
     ),
     "expired": (
-        "ids were refused that had brought no entry before, and left the set for that",
-        "They come in with an entry of theirs.",
+        message("ids were refused that had brought no entry before, and left the set for that"),
+        message("They come in with an entry of theirs."),
     ),
     "quota": (
-        "feeds that nobody here follows have used up their share of the disk",
-        "More of one: `tinyssb follow`. A larger share: disk.other_feed_percent in config.toml.",
+        message("feeds that nobody here follows have used up their share of the disk"),
+        message("More of one: `tinyssb follow`. A larger share: disk.other_feed_percent in config.toml."),
     ),
     "evicted": (
-        "feeds that nobody here follows were deleted, to make room",
-        "`tinyssb feeds` lists them. `tinyssb follow` fetches one again.",
+        message("feeds that nobody here follows were deleted, to make room"),
+        message("`tinyssb feeds` lists them. `tinyssb follow` fetches one again."),
     ),
     "admission": (
-        "ids of feeds were refused, as set.admit in config.toml says",
-        "What it lets in: docs/reference/config.md",
+        message("ids of feeds were refused, as set.admit in config.toml says"),
+        message("What it lets in: docs/reference/config.md"),
     ),
     "set": (
-        "ids of feeds found the set full",
-        "Nodes exchange such feeds by name. Phones and boards do not.",
+        message("ids of feeds found the set full"),
+        message("Nodes exchange such feeds by name. Phones and boards do not."),
     ),
     "feeds": (
-        "feeds were refused: this node knows as many as it can",
-        "Those that you follow come in all the same. `tinyssb purge FEED` makes room for another.",
+        message("feeds were refused: this node knows as many as it can"),
+        message("Those that you follow come in all the same. `tinyssb purge FEED` makes room for another."),
     ),
     "queue": (
-        "packets found the queue of a face full",
-        "Peers ask for them again. If it goes on, the link is too slow for what is asked of it: `tinyssb faces`",
+        message("packets found the queue of a face full"),
+        message(
+            "Peers ask for them again. If it goes on, the link is too slow for what is asked of it: `tinyssb faces`"
+        ),
     ),
-    "budget": ("packets had to wait for airtime", "The law sets this limit: `tinyssb airtime`"),
+    "budget": (
+        message("packets had to wait for airtime"),
+        message("The law sets this limit: `tinyssb airtime`"),
+    ),
     "orphans": (
-        "packets that came too early were dropped for later ones",
-        "They are requested again.",
+        message("packets that came too early were dropped for later ones"),
+        message("They are requested again."),
     ),
-    "faces": ("links were refused: as many are up as can be", "See `tinyssb faces`."),
-    "rate": ("records of junk were left out of the event log", "Somebody sends what is no packet."),
+    "faces": (message("links were refused: as many are up as can be"), message("See `tinyssb faces`.")),
+    "rate": (
+        message("records of junk were left out of the event log"),
+        message("Somebody sends what is no packet."),
+    ),
     "groups": (
-        "times the work for a private group stopped or had to wait; the node tries again",
-        "`tinyssb group list` shows which, and `tinyssb group show GROUP` why. All else goes on.",
+        message("times the work for a private group stopped or had to wait; the node tries again"),
+        message("`tinyssb group list` shows which, and `tinyssb group show GROUP` why. All else goes on."),
     ),
-    "read_only": ("packets were not stored: nothing can be written", "Free disk space."),
+    "read_only": (message("packets were not stored: nothing can be written"), message("Free disk space.")),
 }
 _RECENT_US: Final = 3_600_000_000
 """For how long a limit counts as reached: somebody who looks wants to know what bites now."""
@@ -72,10 +85,12 @@ def recent(refusals: list[RefusalRow], now_us: int) -> list[RefusalRow]:
 def what_was_refused(row: RefusalRow) -> str:
     """Say what was refused."""
     words = _WORDS.get(row.rule)
-    return f"{row.count:,} {words[0] if words else f'refusals by the rule {row.rule!r}'}"
+    if words is None:
+        return t("{n} refusals by the rule {rule}", n=number(row.count), rule=repr(row.rule))
+    return f"{number(row.count)} {t(words[0])}"
 
 
 def what_to_do(row: RefusalRow) -> str:
     """Say what to do about it."""
     words = _WORDS.get(row.rule)
-    return words[1] if words else "docs/formats/events.md explains the rules."
+    return t(words[1]) if words else t("docs/formats/events.md explains the rules.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.languages import t, tn
 
 if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
@@ -29,15 +30,18 @@ def open_node(arguments: argparse.Namespace) -> Iterator[NodeSession]:
     with NodeSession.at_home(arguments.home, arguments.network) as talk:
         caught = talk.catch_up(_print_progress)
         if caught.done >= limits.PROGRESS_FROM:
-            print(f"Indexed {caught.done:,} packets.", file=sys.stderr)
+            print(tn(caught.done, "Indexed {n} packet.", "Indexed {n} packets."), file=sys.stderr)
         if caught.rebuilt is not None:
-            print(f"tinyssb: The index of messages was rebuilt: {caught.rebuilt}.", file=sys.stderr)
+            words = t("The index of messages was rebuilt: {reason}.", reason=caught.rebuilt)
+            print(f"tinyssb: {words}", file=sys.stderr)
         if caught.stopped is not None:
-            print(
-                f"tinyssb: The index of messages could not be brought up to date: {caught.stopped}. "
-                f"The latest {caught.behind:,} packets are not shown.",
-                file=sys.stderr,
+            stopped = t(
+                "The index of messages could not be brought up to date: {reason}.", reason=caught.stopped
             )
+            hidden = tn(
+                caught.behind, "The latest packet is not shown.", "The latest {n} packets are not shown."
+            )
+            print(f"tinyssb: {stopped} {hidden}", file=sys.stderr)
         talk.tell_before_publishing(lambda packets: tell_cost(arguments, talk.client, packets))
         yield talk
 
@@ -62,7 +66,12 @@ def names_shown(arguments: argparse.Namespace) -> Callable[[str], str]:
 def _print_progress(done: int, total: int) -> None:
     """Print the progress, on a terminal and if it takes long."""
     if total >= limits.PROGRESS_FROM and sys.stderr.isatty():
-        print(f"Indexing messages: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)
+        print(
+            t("Indexing messages: {percent} %", percent=100 * done // total),
+            end="\r",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def agreed(arguments: argparse.Namespace, question: Callable[[], Sequence[str]]) -> bool:
@@ -75,12 +84,12 @@ def agreed(arguments: argparse.Namespace, question: Callable[[], Sequence[str]])
 
     print("\n".join(lines), file=sys.stderr)
     if confirm(
-        "Publish it? This cannot be undone.",
-        kept="Nothing was published.",
-        otherwise="Add --yes to publish without being asked.",
+        t("Publish it? This cannot be undone."),
+        kept=t("Nothing was published."),
+        otherwise=t("Add --yes to publish without being asked."),
     ):
         return True
-    print("Nothing was published.", file=sys.stderr)
+    print(t("Nothing was published."), file=sys.stderr)
     return False
 
 
@@ -111,8 +120,8 @@ def describe_published(arguments: argparse.Namespace, what: str, row: PublishedR
         print(json.dumps(row.fields()))
         return 0
     chunks = row.chunks
-    packets = "1 packet" if not chunks else f"{1 + chunks} packets"
-    print(f"{what} {row.id[:SHORT_MESSAGE]}, {row.size} bytes in {packets}.")
+    about = tn(1 + chunks, "{size} bytes in {n} packet", "{size} bytes in {n} packets", size=row.size)
+    print(f"{what} {row.id[:SHORT_MESSAGE]}, {about}.")
     return 0
 
 

@@ -14,6 +14,7 @@ from tinyssb_node.content.acks import ACK_TYPE, parse_acks
 from tinyssb_node.content.damaged import read_damaged
 from tinyssb_node.content.padded import decode
 from tinyssb_node.errors import AckShapeError
+from tinyssb_node.screens.languages import decimal
 from tinyssb_node.screens.safetext import cells, padded, safe
 
 SHORT_ID = 12
@@ -167,4 +168,4 @@ def duration(us: int) -> str:
     ):
         if seconds >= size:
             return f"{seconds // size} {unit} {seconds % size // small} {small_unit}"
-    return f"{us / 1e6:.1f} s"
+    return f"{decimal(us / 1e6, 1)} s"

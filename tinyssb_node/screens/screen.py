@@ -6,6 +6,7 @@ from typing import Final
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.languages import t
 
 _SCREEN_CELLS: Final = 80  # of a terminal that does not report its width
 
@@ -40,7 +41,8 @@ def confirm(question: str, *, kept: str, otherwise: str) -> bool:
     sentences."""
     if not is_interactive():
         raise ProblemError(
-            f"There is no terminal to confirm this on. {kept}", otherwise, exit_code=ExitCode.USAGE
+            f"{t('There is no terminal to confirm this on.')} {kept}", otherwise, exit_code=ExitCode.USAGE
         )
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    yes = t("y")
+    print(f"{question} [{yes}/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes", yes, t("yes")}

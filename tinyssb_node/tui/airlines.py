@@ -5,6 +5,7 @@ import json
 from textual.content import Content
 
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow
+from tinyssb_node.screens.languages import decimal, number, t
 from tinyssb_node.screens.safetext import one_line, padded
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.lines import ago, moment
@@ -35,12 +36,18 @@ STAMPS = ("v", "node", "boot", "offset", "mono_us", "network")
 
 def face(row: FaceRow, width: int) -> Content:
     """Format a link in two lines: its name, and its traffic."""
-    heard = "nothing received yet" if row.heard_us is None else f"heard {ago(row.heard_us)} ago"
-    waiting = row.queued + row.outstanding
-    counts = (
-        f"   {row.sent:,} sent{f' ({waiting:,} waiting)' if waiting else ''},"
-        f" {row.received:,} received ({row.new:,} new, {row.invalid:,} invalid)"
+    heard = (
+        t("nothing received yet") if row.heard_us is None else t("heard {time} ago", time=ago(row.heard_us))
     )
+    waiting = row.queued + row.outstanding
+    waits = f" ({t('{n} waiting', n=number(waiting))})" if waiting else ""
+    received = t(
+        "{received} received ({fresh} new, {invalid} invalid)",
+        received=number(row.received),
+        fresh=number(row.new),
+        invalid=number(row.invalid),
+    )
+    counts = f"   {t('{n} sent', n=number(row.sent))}{waits}, {received}"
     return Content.assemble(
         (one_line(f" {row.face}", max(width - len(heard) - 2, 1)), "bold"),
         f"  {heard}\n",
@@ -51,13 +58,19 @@ def face(row: FaceRow, width: int) -> Content:
 def account(row: AirtimeRow, width: int) -> Content:
     """Format an airtime account: a bar with the law's limit in it, and the same in words."""
     share, allowed = (100 * us / row.window_us for us in (row.used_us, row.limit_us))
-    words = (
-        f" {row.used_us / 1e6:.1f} s of {row.limit_us / 1e6:.1f} s used in {ago(row.window_us)}:"
-        f" {share:.2f} % of the time, limit {allowed:g} %"
+    words = " " + t(
+        "{used} s of {limit} s used in {window}: {percent} % of the time, limit {allowed} %",
+        used=decimal(row.used_us / 1e6, 1),
+        limit=decimal(row.limit_us / 1e6, 1),
+        window=ago(row.window_us),
+        percent=decimal(share, 2),
+        allowed=f"{allowed:g}",
     )
-    left = (
-        f" {_next_packet(row.wait_us)}; left for messages {row.content_left_us / 1e6:.1f} s,"
-        f" for adverts {row.advert_left_us / 1e6:.1f} s"
+    left = " " + t(
+        "{next}; left for messages {messages} s, for adverts {adverts} s",
+        next=_next_packet(row.wait_us),
+        messages=decimal(row.content_left_us / 1e6, 1),
+        adverts=decimal(row.advert_left_us / 1e6, 1),
     )
     return Content.assemble(
         (one_line(f" {row.band}  {', '.join(row.faces)}", width), "bold"),
@@ -82,11 +95,11 @@ def bar(used: int, limit: int, width: int) -> Content:
 
 def _next_packet(wait_us: int | None) -> str:
     if wait_us is None:
-        return "sending waits until the disk has free space"
+        return t("sending waits until the disk has free space")
     return (
-        "the next packet may go now"
+        t("the next packet may go now")
         if wait_us == 0
-        else f"the next packet may go in {ago(wait_us + 999_999)}"
+        else t("the next packet may go in {time}", time=ago(wait_us + 999_999))
     )
 
 
@@ -116,9 +129,8 @@ def _short(value: object) -> str:
 def endpoint(row: EndpointRow, width: int) -> Content:
     """Format a configured face that is not a link now, in two lines: its spec, and the reason."""
     if row.problem is None:
-        return Content.assemble(
-            (one_line(f" {row.spec}", width), "bold"), f"\n{one_line('   open, no connections', width)}"
-        )
+        open_ = f"   {t('open, no connections')}"
+        return Content.assemble((one_line(f" {row.spec}", width), "bold"), f"\n{one_line(open_, width)}")
     return Content.assemble(
         (one_line(f" ! {row.spec}", width), "bold"), f"\n{one_line('   ' + row.problem, width)}"
     )
@@ -126,12 +138,14 @@ def endpoint(row: EndpointRow, width: int) -> Content:
 
 def no_account(*, known: bool) -> Content:
     """Return the line shown in place of bars."""
-    words = " No link that is up has an airtime limit." if known else " The links are not known yet."
-    return Content.styled(words, "dim")
+    words = t("No link that is up has an airtime limit.") if known else t("The links are not known yet.")
+    return Content.styled(f" {words}", "dim")
 
 
 def event_header(*, packets: bool, fault: str | None, width: int) -> Content:
     """Return the line above events."""
-    which = "all events (p: hide packets)" if packets else "without packets (p: show packets)"
-    words = f" Event log: {which}" if fault is None else f" ! {fault}"
+    which = t("Event log: all events (p: hide packets)")
+    if not packets:
+        which = t("Event log: without packets (p: show packets)")
+    words = f" {which}" if fault is None else f" ! {fault}"
     return Content.styled(padded(one_line(words, width), width), "bold underline")

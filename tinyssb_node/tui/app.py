@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import ClassVar, Final, TypeVar
 
 from textual import events
@@ -12,6 +13,7 @@ from textual.content import Content
 from textual.widgets import ContentSwitcher
 
 from tinyssb_node.errors import LocalError
+from tinyssb_node.screens.languages import message, number, t
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.conversations_view import ConversationsView
@@ -23,10 +25,10 @@ from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, Sc
 from tinyssb_node.tui.widgets import MessageInput, TextLine, TextPage
 
 _WIDE: Final = 76  # columns at which names and conversations have all the room they need: 80 less borders
-TITLES = ("Chat", "People", "Links", "Feeds", "Log")
+TITLES = (message("Chat"), message("People"), message("Links"), message("Feeds"), message("Log"))
 """Names of the views, in the order of their keys."""
 
-HELP = """\
+HELP = message("""\
 1 to 5         show chat, people, links, feeds, log
 Tab            go to the next list, or to the input box
 ↑ ↓ PgUp PgDn  move; Home and End go to the first and the last (k j g G too)
@@ -52,7 +54,7 @@ Ctrl-C, q      quit (q not while writing)
 that it answers, if that is not right above. ? behind a name: several
 people have it; the digits are the beginning of this person's feed id.
 ┃ in the bar of a link: the limit set by law.
-"""
+""")
 
 Given = TypeVar("Given")
 
@@ -111,7 +113,7 @@ class Tui(App[None]):
     def on_mount(self) -> None:
         """Start to look at the node."""
         self.theme = "ansi-dark"
-        self.query_one("#head", TextLine).put(" tinyssb: reading the store …")
+        self.query_one("#head", TextLine).put(f" tinyssb: {t('reading the store …')}")
         self._show_tabs()
         self._view.begin()
         self.screen.set_class(self.size.width < _WIDE, "narrow")
@@ -165,7 +167,9 @@ class Tui(App[None]):
             self._notify(count)
 
     async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], Given]) -> Given:
-        return await asyncio.get_running_loop().run_in_executor(pool, work)
+        return await asyncio.get_running_loop().run_in_executor(
+            pool, copy_context().run, work
+        )  # with its language
 
     # --- Drawing ------------------------------------------------------------------------------------------------------
 
@@ -181,16 +185,16 @@ class Tui(App[None]):
     def _show_tabs(self) -> None:
         current = self.query_one(ContentSwitcher).current
         tabs: list[str | tuple[str, str]] = [" "]
-        for number, title in enumerate(TITLES, 1):
-            if current == f"view{number}":
-                tabs.append((f"[{number} {title}]", "bold reverse"))
+        for place, title in enumerate(TITLES, 1):
+            if current == f"view{place}":
+                tabs.append((f"[{place} {t(title)}]", "bold reverse"))
             else:
-                tabs.append(f" {number} {title} ")
+                tabs.append(f" {place} {t(title)} ")
         self.query_one("#tabs", TextLine).put(Content.assemble(*tabs))
 
     def _show_keys(self) -> None:
-        always = "" if isinstance(self.focused, MessageInput) else "? help  q quit  1-5 views"
-        keys = f" {self._view.keys}  {always}"
+        always = "" if isinstance(self.focused, MessageInput) else t("? help  q quit  1-5 views")
+        keys = f" {t(self._view.keys)}  {always}"
         self.query_one("#keys", TextLine).put(keys.ljust(self.size.width))
 
     def _say(self, text: str) -> None:
@@ -238,13 +242,13 @@ class Tui(App[None]):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.push_screen(TextPage(" Keys", Content(HELP)))
+        self.push_screen(TextPage(f" {t('Keys')}", Content(t(HELP))))
 
     def action_subjects(self) -> None:
         """Show the data of optional subjects, such as PZP messages."""
 
         def show(text: object) -> None:
-            self.push_screen(TextPage(" Other messages", Content(safe(str(text)))))
+            self.push_screen(TextPage(f" {t('Other messages')}", Content(safe(str(text)))))
 
         self.post_message(NodeAction(lambda node: node.subject_text(), "", show))
 
@@ -269,8 +273,13 @@ class Tui(App[None]):
     def on_message_input_refused(self, event: MessageInput.Refused) -> None:
         """Say that a pasted text was not inserted."""
         self._say(
-            f"! The pasted text has {event.length:,} characters, and an entry holds {PASTE_MAX:,} at most. "
-            "Nothing was inserted. Publish it as a file: tinyssb attach FILE"
+            "! "
+            + t(
+                "The pasted text has {length} characters, and an entry holds {most} at most. Nothing was inserted. "
+                "Publish it as a file: tinyssb attach FILE",
+                length=number(event.length),
+                most=number(PASTE_MAX),
+            )
         )
 
     def on_node_action(self, wish: NodeAction) -> None:

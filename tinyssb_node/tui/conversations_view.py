@@ -21,6 +21,7 @@ from tinyssb_node.screens.gaps import gap_in_words
 from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, lacking_in_words
 from tinyssb_node.screens.holders_text import last_of_each
 from tinyssb_node.screens.inbox import latest_places
+from tinyssb_node.screens.languages import message, t, tn
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits, lines
@@ -46,8 +47,8 @@ class MessageTarget:
 class ConversationsView(ScreenView):
     """Conversations, messages, and an input box."""
 
-    KEYS = "w write  r reply  o groups  Enter details  Tab list"
-    WRITING_KEYS = "Enter send  ^J new line  Esc back, text is kept"
+    KEYS = message("w write  r reply  o groups  Enter details  Tab list")
+    WRITING_KEYS = message("Enter send  ^J new line  Esc back, text is kept")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "write", show=False),
         Binding("r", "reply", show=False),
@@ -177,40 +178,47 @@ class ConversationsView(ScreenView):
                 for row in sight.rooms
                 if row.name == sight.asked.conversation
             ),
-            "everybody" if sight.asked.conversation == PUBLIC else "",
+            t("everybody") if sight.asked.conversation == PUBLIC else "",
         )
         notes = [room.note for room in sight.groups if room.note and room.name == sight.asked.conversation]
         alerts = [room.alert for room in sight.groups if room.alert and room.name == sight.asked.conversation]
-        notes += [f"{alert}: press o" for alert in alerts]
+        notes += [t("{event}: press o", event=alert) for alert in alerts]
         lacking = [room.lacking for room in sight.groups if room.name == sight.asked.conversation]
         notes += filter(None, (lacking_in_words(count, sight.shown) for count in lacking))
-        notes += [MUTED for room in sight.groups if room.muted and room.name == sight.asked.conversation]
+        notes += [t(MUTED) for room in sight.groups if room.muted and room.name == sight.asked.conversation]
         if sight.asked.before is not None or sight.asked.after is not None:
-            notes.append("earlier messages: End shows the latest")
+            notes.append(t("earlier messages: End shows the latest"))
         if not sight.messages:
-            notes.append("no messages yet: press w to write")
+            notes.append(t("no messages yet: press w to write"))
         if self._older:
             notes.append(
-                f"{self._older} older {'message' if self._older == 1 else 'messages'} arrived further up"
+                tn(
+                    self._older,
+                    "{n} older message arrived further up",
+                    "{n} older messages arrived further up",
+                )
             )
         if sight.arriving and sight.asked.conversation == PUBLIC:
-            notes.append(f"arriving: {arriving_in_words(sight.arriving[0], names)}")
+            notes.append(t("arriving: {words}", words=arriving_in_words(sight.arriving[0], names)))
         if sight.waiting:
-            notes.append(f"{len(sight.waiting)} waiting for earlier messages")
+            notes.append(
+                tn(len(sight.waiting), "{n} waiting for earlier messages", "{n} waiting for earlier messages")
+            )
         return Content.styled(one_line(" " + "; ".join([title, *notes]), self.size.width), "bold")
 
     def _draw_target(self, names: DisplayNames) -> None:
         target = self._target
         if target.answered is not None:
-            to = f"reply to {lines.name_of(target.answered.feed, names)}: {displayed_text(target.answered)}"
+            who = lines.name_of(target.answered.feed, names)
+            to = t("reply to {name}: {message}", name=who, message=displayed_text(target.answered))
         elif target.conversation == PUBLIC:
-            to = "to everybody"
+            to = t("to everybody")
         elif target.conversation is not None and is_group(target.conversation):
-            to = f"to the group {self._group(target.conversation)}"
+            to = t("to the group {name}", name=self._group(target.conversation))
         else:
-            to = f"private, to {self._readers(target, names)}"
+            to = t("private, to {people}", people=self._readers(target, names))
         if closed := self._why_closed(target.conversation):
-            to = f"you cannot write to this group: {closed}"
+            to = t("you cannot write to this group: {reason}", reason=closed)
         self.query_one("#to", TextLine).put(one_line(f"> {to}", max(self.query_one("#to").size.width, 2)))
 
     def _group(self, conversation: str) -> str:
@@ -223,7 +231,7 @@ class ConversationsView(ScreenView):
         people: Sequence[FeedId] = next(
             (row.members for row in rows if row.name == target.conversation), target.people
         )
-        return lines.names_of(people, names, limits.ID_DIGITS) or "myself"
+        return lines.names_of(people, names, limits.ID_DIGITS) or t("myself")
 
     # --- Reading ------------------------------------------------------------------------------------------------------
 
@@ -243,7 +251,7 @@ class ConversationsView(ScreenView):
             names = self.sight.names
             person = next((one for one in self.sight.people if one.feed == row.feed), None)
             page = lines.message_page(row, names, person, self.sight.holders.get(row.id))
-            self.post_message(ShowPage(" Message", page))
+            self.post_message(ShowPage(f" {t('Message')}", page))
 
     def on_row_list_beyond(self, event: RowList.Beyond) -> None:
         """Show messages before or after those at hand; half of these stay."""
@@ -314,7 +322,7 @@ class ConversationsView(ScreenView):
             if words is not None:
                 self.post_message(NodeAction(lambda node: node.search(words), "", self._show_found))
 
-        self.app.push_screen(LineBox(" Search: words, or their beginnings; all must occur"), search)
+        self.app.push_screen(LineBox(f" {t('Search: words, or their beginnings; all must occur')}"), search)
 
     def _show_found(self, found: object) -> None:
         assert isinstance(found, tuple)
@@ -329,8 +337,8 @@ class ConversationsView(ScreenView):
             (key, lines.found(row, rooms.get(row.conversation), sight.names, sight.now_us, width))
             for key, row in rows.items()
         ]
-        left = "" if in_groups else "; groups were not searched: no daemon answers"
-        page = Picker(f" Found {len(shown)}{left}", shown)
+        left = "" if in_groups else f"; {t('groups were not searched: no daemon answers')}"
+        page = Picker(f" {t('Found {n}', n=len(shown))}{left}", shown)
         self.app.push_screen(page, lambda keys: self._open_at(rows[keys[0]]) if keys else None)
 
     def _open_at(self, row: MessageRow) -> None:
@@ -348,7 +356,7 @@ class ConversationsView(ScreenView):
 
         def show(page: object) -> None:
             assert isinstance(page, str)
-            self.post_message(ShowPage(" Thread", page))
+            self.post_message(ShowPage(f" {t('Thread')}", page))
 
         self.post_message(NodeAction(lambda node: node.group_thread(group, row.id), "", show))
 
@@ -413,7 +421,7 @@ class ConversationsView(ScreenView):
             if not question:
                 self._publish(target, text)
                 return
-            page = Question(" Publish it?", Content("\n".join(map(safe, question))))
+            page = Question(f" {t('Publish it?')}", Content("\n".join(map(safe, question))))
             self.app.push_screen(page, lambda agreed: self._publish(target, text) if agreed else None)
 
         self._hold()
@@ -435,7 +443,7 @@ class ConversationsView(ScreenView):
 
         self._hold()
         self.post_message(
-            NodeAction(publish, "Published: the message is on the disk.", self._published, self._released)
+            NodeAction(publish, t("Published: the message is on the disk."), self._published, self._released)
         )
 
     def _published(self, conversation: object) -> None:

@@ -9,7 +9,8 @@ from textual.widget import Widget
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_changes import GroupAction, GroupChange
-from tinyssb_node.screens.group_conversations import NOTES, GroupConversation
+from tinyssb_node.screens.group_conversations import GroupConversation, standing_note
+from tinyssb_node.screens.languages import message, t, tn
 from tinyssb_node.screens.safetext import safe
 from tinyssb_node.tui import lines
 from tinyssb_node.tui.actions import NodeAction, ShowPage
@@ -18,14 +19,28 @@ from tinyssb_node.tui.widgets import LineBox, Picker, Question, Row
 
 Answer = TypeVar("Answer")
 _SHOW: Final = "show"
-_CREATE: Final[Row] = (GroupAction.CREATE.value, Content("Create a new group"))
 _DECIDE: Final = "decide"
 _FILE: Final = "file"
-_MUTE: Final[Row] = (GroupAction.MUTE.value, Content("Mute: do not mark new messages"))
-_UNMUTE: Final[Row] = (GroupAction.UNMUTE.value, Content("Unmute: mark new messages again"))
 _ERASE_DAYS: Final = (1, 7, 30, 90, 365)
 """Choices of days after which texts are erased; `tinyssb group create` takes any up to 365."""
-_LEFT: Final = NOTES["left"]
+
+
+_QUESTIONS: Final = {
+    GroupAction.CREATE: message("Create?"),
+    GroupAction.ADD: message("Add?"),
+    GroupAction.EXCLUDE: message("Exclude?"),
+    GroupAction.LEAVE: message("Leave?"),
+    GroupAction.RETURN: message("Return?"),
+    GroupAction.ACCEPT_FORK: message("Accept fork?"),
+    GroupAction.REJECT_FORK: message("Reject fork?"),
+    GroupAction.ACCEPT: message("Accept?"),
+    GroupAction.DECLINE: message("Decline?"),
+    GroupAction.RENAME: message("Rename?"),
+    GroupAction.MUTE: message("Mute?"),
+    GroupAction.UNMUTE: message("Unmute?"),
+    GroupAction.HISTORY: message("History?"),
+}
+"""Titles of the questions before changes."""
 
 
 class GroupMenu:
@@ -40,41 +55,46 @@ class GroupMenu:
     def open(self) -> None:
         """Show the menu."""
         title = (
-            " Groups" if self._group is None else f" {lines.group_title(self._group.title, self._group.name)}"
+            f" {t('Groups')}"
+            if self._group is None
+            else f" {lines.group_title(self._group.title, self._group.name)}"
         )
         self._ask(Picker(title, self._entries()), self._chosen)
 
     def _entries(self) -> list[Row]:
         group = self._group
+        create = _row(GroupAction.CREATE.value, t("Create a new group"))
         if group is None:
-            return [_CREATE]
-        entries: list[Row] = [(_SHOW, Content("Show who can read what, and what your node will do"))]
+            return [create]
+        entries: list[Row] = [_row(_SHOW, t("Show who can read what, and what your node will do"))]
         if group.reviews and not group.note:
-            entries.append((_DECIDE, Content(f"Decide: {group.alert}")))
+            entries.append(_row(_DECIDE, t("Decide: {event}", event=group.alert)))
         if not group.note:
             entries += [
-                (_FILE, Content("Send a file or picture: first shows its size and cost")),
-                (GroupAction.ADD.value, Content("Add people")),
-                (GroupAction.EXCLUDE.value, Content("Exclude people: first shows the cost and the limits")),
-                (GroupAction.RENAME.value, Content("Rename the group")),
-                _UNMUTE if group.muted else _MUTE,
-                (GroupAction.LEAVE.value, Content("Leave the group")),
+                _row(_FILE, t("Send a file or picture: first shows its size and cost")),
+                _row(GroupAction.ADD.value, t("Add people")),
+                _row(GroupAction.EXCLUDE.value, t("Exclude people: first shows the cost and the limits")),
+                _row(GroupAction.RENAME.value, t("Rename the group")),
+                _row(GroupAction.UNMUTE.value, t("Unmute: mark new messages again"))
+                if group.muted
+                else _row(GroupAction.MUTE.value, t("Mute: do not mark new messages")),
+                _row(GroupAction.LEAVE.value, t("Leave the group")),
             ]
-        elif group.note == NOTES["invited"]:
+        elif group.note == standing_note("invited"):
             entries += [
-                (GroupAction.ACCEPT.value, Content("Accept: take part in the group")),
-                (GroupAction.DECLINE.value, Content("Decline: never take part, whoever adds you")),
+                _row(GroupAction.ACCEPT.value, t("Accept: take part in the group")),
+                _row(GroupAction.DECLINE.value, t("Decline: never take part, whoever adds you")),
             ]
-        elif group.note == NOTES["arriving"]:
-            entries.append((GroupAction.HISTORY.value, Content("Request the older messages now")))
-        elif group.note == _LEFT:
-            entries.append((GroupAction.RETURN.value, Content("Take part in the group again")))
-        return [*entries, _CREATE]
+        elif group.note == standing_note("arriving"):
+            entries.append(_row(GroupAction.HISTORY.value, t("Request the older messages now")))
+        elif group.note == standing_note("left"):
+            entries.append(_row(GroupAction.RETURN.value, t("Take part in the group again")))
+        return [*entries, create]
 
     def _chosen(self, keys: Sequence[str]) -> None:
         group, (key,) = self._group, keys
         if key == GroupAction.CREATE.value:
-            self._ask(LineBox(" Name of the new group; its members can read it"), self._name_given)
+            self._ask(LineBox(f" {t('Name of the new group; its members can read it')}"), self._name_given)
             return
         assert group is not None, "other entries are in the menu of a group only"
         if key == _SHOW:
@@ -90,7 +110,7 @@ class GroupMenu:
             return
         action = GroupAction(key)
         if action is GroupAction.RENAME:
-            title = " New name; all members see it"
+            title = f" {t('New name; all members see it')}"
             self._ask(LineBox(title), lambda name: self._preview(_renamed(group, name)))
             return
         if action in {GroupAction.ADD, GroupAction.EXCLUDE}:
@@ -100,14 +120,15 @@ class GroupMenu:
 
     def _name_given(self, name: str) -> None:
         def create(people: Sequence[FeedId]) -> None:
-            rows = [("", Content("Keep them"))]
+            rows = [_row("", t("Keep them"))]
             rows += [
-                (str(days), Content(f"Erase them after {days} day{'s' * (days > 1)}")) for days in _ERASE_DAYS
+                _row(str(days), tn(days, "Erase them after {n} day", "Erase them after {n} days"))
+                for days in _ERASE_DAYS
             ]
-            title = " Texts: erased ones can be read by no thief of a device, and not by you"
+            title = f" {t('Texts: erased ones can be read by no thief of a device, and not by you')}"
             self._ask(Picker(title, rows), lambda keys: self._preview(self._new(name, people, keys[0])))
 
-        self._pick(" People in the new group", self._others(()), create)
+        self._pick(f" {t('People in the new group')}", self._others(()), create)
 
     def _new(self, name: str, people: Sequence[FeedId], days: str) -> GroupChange:
         erase_days = int(days) if days else None
@@ -119,11 +140,13 @@ class GroupMenu:
                 self._preview(GroupChange(action=action, group=group.name, people=tuple(people)))
 
         if action is GroupAction.ADD:
-            self._pick(" Add to the group", self._others(group.members), change)
+            self._pick(f" {t('Add to the group')}", self._others(group.members), change)
         else:
             names = self._sight.names
             self._pick(
-                " Exclude from the group", [one for one in group.members if not names.is_own(one)], change
+                f" {t('Exclude from the group')}",
+                [one for one in group.members if not names.is_own(one)],
+                change,
             )
 
     def _others(self, members: Sequence[FeedId]) -> list[FeedId]:
@@ -141,25 +164,25 @@ class GroupMenu:
         def ask(found: object) -> None:
             assert isinstance(found, tuple)
             draft, told = found
-            question = Question(" Send it?", Content("\n".join(safe(line) for line in told)))
+            question = Question(f" {t('Send it?')}", Content("\n".join(safe(line) for line in told)))
             self._ask(question, lambda _: self._act(lambda node: node.send_file(draft)))
 
         def preview(path: str) -> None:
             self._view.post_message(NodeAction(lambda node: node.file_to_send(conversation, path), "", ask))
 
-        self._ask(LineBox(" File to send: its path"), preview)
+        self._ask(LineBox(f" {t('File to send: its path')}"), preview)
 
     def _pick_decision(self, found: object) -> None:
         assert isinstance(found, list)
         rows = [(str(number), Content(safe(line))) for number, (_, line) in enumerate(found)]
-        self._ask(Picker(" Decide", rows), lambda keys: self._preview(found[int(keys[0])][0]))
+        self._ask(Picker(f" {t('Decide')}", rows), lambda keys: self._preview(found[int(keys[0])][0]))
 
     def _preview(self, change: GroupChange) -> None:
         """Show the cost and the limits of *change*, and make it if the user agrees."""
 
         def ask(told: object) -> None:
             assert isinstance(told, list)
-            title = f" {change.action.value.replace('_', ' ').capitalize()}?"
+            title = f" {t(_QUESTIONS[change.action])}"
             question = Question(title, Content("\n".join(safe(line) for line in told)))
             self._ask(question, lambda _: self._change(change))
 
@@ -173,7 +196,7 @@ class GroupMenu:
 
     def _show_page(self, page: object) -> None:
         assert isinstance(page, str)
-        self._view.post_message(ShowPage(" Group", page))
+        self._view.post_message(ShowPage(f" {t('Group')}", page))
 
     def _ask(self, page: ModalScreen[Answer | None], then: Callable[[Answer], None]) -> None:
         def answered(answer: Answer | None) -> None:
@@ -181,6 +204,10 @@ class GroupMenu:
                 then(answer)
 
         self._view.app.push_screen(page, answered)
+
+
+def _row(key: str, text: str) -> Row:
+    return key, Content(text)
 
 
 def _renamed(group: GroupConversation, name: str) -> GroupChange:

@@ -1,6 +1,7 @@
 """The first line: the node's name and status, or why these are not known."""
 
 from tinyssb_node.screens.disk_words import disk_problem
+from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_was_refused
 from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.tui.lines import ago, clock
@@ -14,19 +15,23 @@ def head_line(sight: ScreenState) -> str:
     status = sight.status
     who = " tinyssb" if status is None else f" {status.name} {status.feed[:8]}"
     if sight.away is not None:
-        since = "" if sight.away_us is None else f" Shown: state of {clock(sight.away_us, sight.now_us)}."
-        return f" ! {sight.away}{since} Retrying."
+        since = ""
+        if sight.away_us is not None:
+            since = " " + t("Shown: state of {time}.", time=clock(sight.away_us, sight.now_us))
+        return f" ! {sight.away}{since} {t('Retrying.')}"
     if sight.fault is not None:
-        return f" ! {sight.fault} Retrying."
+        return f" ! {sight.fault} {t('Retrying.')}"
     if status is None:
-        return f"{who}: connecting to the daemon …"
-    wrong = [f"CANNOT WRITE: {status.read_only}"] if status.read_only else []
+        return f"{who}: {t('connecting to the daemon …')}"
+    wrong = [t("CANNOT WRITE: {reason}", reason=status.read_only)] if status.read_only else []
     if (waiting := status.waiting) is not None:
-        wrong.append(f"CANNOT WRITE YET: {waiting.reason}; {waiting.awaited}")
+        wrong.append(
+            t("CANNOT WRITE YET: {reason}; {awaited}", reason=waiting.reason, awaited=waiting.awaited)
+        )
     if status.frozen_at is not None:
-        wrong.append("CANNOT WRITE: your feed is forked")
+        wrong.append(t("CANNOT WRITE: your feed is forked"))
     if status.forked:
-        wrong.append(_count(status.forked, "forked feed"))
+        wrong.append(tn(status.forked, "{n} forked feed", "{n} forked feeds"))
     wrong += [
         what_was_refused(one)
         for network in status.networks
@@ -43,13 +48,9 @@ def head_line(sight: ScreenState) -> str:
     ]
     words = [
         who,
-        "just started" if status.uptime_us < MINUTE_US else f"up {ago(status.uptime_us)}",
-        _count(status.faces, "link"),
-        _count(status.feeds, "feed"),
-        _count(status.entries, "entry", "entries"),
+        t("just started") if status.uptime_us < MINUTE_US else t("up {time}", time=ago(status.uptime_us)),
+        tn(status.faces, "{n} link", "{n} links"),
+        tn(status.feeds, "{n} feed", "{n} feeds"),
+        tn(status.entries, "{n} entry", "{n} entries"),
     ]
     return " | ".join([*(f" ! {one}" for one in wrong), *words])
-
-
-def _count(number: int, word: str, many: str = "") -> str:
-    return f"{number:,} {word if number == 1 else many or word + 's'}"

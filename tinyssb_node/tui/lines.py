@@ -17,6 +17,7 @@ from tinyssb_node.screens.chatlines import displayed_text, is_answer, mark_of, o
 from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
 from tinyssb_node.screens.group_conversations import GroupConversation, called
+from tinyssb_node.screens.languages import number, t, tn
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrapped
@@ -94,8 +95,8 @@ def conversation_title(row: ConversationRow, names: DisplayNames, digits: int = 
     if isinstance(row, GroupConversation):
         return group_title(row.title, row.name)
     if row.name == PUBLIC:
-        return "everybody"
-    return names_of(row.members, names, digits) or "notes to myself"
+        return t("everybody")
+    return names_of(row.members, names, digits) or t("notes to myself")
 
 
 def _title_within(row: ConversationRow, names: DisplayNames, room: int) -> str:
@@ -121,7 +122,7 @@ def conversation(
     when = clock(row.last.committed_us, now_us) if row.last is not None else ""
     room = max(width - len(when) - 1, 1)
     title = column(mark + _title_within(row, names, room - 1), room)
-    last = "no messages yet" if row.last is None else displayed_text(row.last)
+    last = t("no messages yet") if row.last is None else displayed_text(row.last)
     return Content.assemble((title, "bold"), f" {when}\n", (column(" " + last, width), "" if new else "dim"))
 
 
@@ -167,7 +168,7 @@ def message(
     if times := other_times(row).strip():
         lines.append(Content.styled(one_line(times, room), "dim"))
     if row.placed is None:
-        lines.append(Content.styled(one_line("(waits for earlier messages)", room), "dim"))
+        lines.append(Content.styled(one_line(t("(waits for earlier messages)"), room), "dim"))
     first = Content.assemble((f"{clock(row.written_us, now_us)}{mark_of(row)}", "dim"), lines[0])
     above_it = [Content.styled(one_line(f"... {gap} ...", room), "dim").pad_left(INDENT)] if gap else []
     return Content("\n").join([*above_it, first, *(line.pad_left(INDENT) for line in lines[1:])])
@@ -181,35 +182,44 @@ def _with_name(line: Content, bare: str, name: str) -> Content:
 def _answered(row: MessageRow, names: DisplayNames, known: Mapping[MessageId, MessageRow]) -> str:
     found = next((known[id_] for id_ in row.previous if id_ in known), None)
     if found is None:
-        return f"earlier message ({short(row.previous[0])})"
+        return t("earlier message ({id})", id=short(row.previous[0]))
     return f"{name_of(found.feed, names)}: {displayed_text(found)}"
 
 
 def _ids(ids: Sequence[MessageId]) -> str:
-    more = f" and {len(ids) - _IDS_MAX:,} more" if len(ids) > _IDS_MAX else ""
-    return ", ".join(map(short, ids[:_IDS_MAX])) + more
+    shown = ", ".join(map(short, ids[:_IDS_MAX]))
+    more = len(ids) - _IDS_MAX
+    return tn(more, "{shown} and {n} more", "{shown} and {n} more", shown=shown) if more > 0 else shown
 
 
 def message_page(row: MessageRow, names: DisplayNames, person: PersonRow | None, receipts: str | None) -> str:
     """Return all details of a message, in lines of text; unescaped."""
-    missing = f"; waits for {_ids(row.missing)}" if row.missing else ""
-    packets = f", {row.chunks_held} of {row.chunks} packets stored" if row.chunks else ""
+    missing = f"; {t('waits for {ids}', ids=_ids(row.missing))}" if row.missing else ""
+    packets = ""
+    if row.chunks:
+        held = number(row.chunks_held)
+        packets = (
+            f", {tn(row.chunks, '{held} of {n} packet stored', '{held} of {n} packets stored', held=held)}"
+        )
     in_group = row.conversation is not None and is_group(row.conversation)
     pairs = [
-        ("from", name_of(row.feed, names)),
-        ("alias", person.said if person is not None else None),
-        ("feed", row.feed.hex()),
-        ("entry", None if in_group else f"{row.seq}, {row.size:,} bytes{packets}"),
-        ("message", row.id.hex()),
-        ("arrived", f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
+        (t("from"), name_of(row.feed, names)),
+        (t("alias"), person.said if person is not None else None),
+        (t("feed"), row.feed.hex()),
+        (t("entry"), None if in_group else f"{row.seq}, {tn(row.size, '{n} byte', '{n} bytes')}{packets}"),
+        (t("message"), row.id.hex()),
+        (t("arrived"), f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
         (
-            "written",
-            None if row.said_us is None else f"{moment(row.said_us, DATE_AND_TIME)}, by its author's clock",
+            t("written"),
+            None
+            if row.said_us is None
+            else t("{time}, by its author's clock", time=moment(row.said_us, DATE_AND_TIME)),
         ),
-        ("follows", (_ids(row.previous) or "nothing") + missing),
-        ("receipts", receipts),
+        (t("follows"), (_ids(row.previous) or t("nothing")) + missing),
+        (t("receipts"), receipts),
     ]
-    head = [f"{name:<9}{value}" for name, value in pairs if value is not None]
+    wide = max(9, *(len(name) + 1 for name, _ in pairs))
+    head = [f"{name:<{wide}}{value}" for name, value in pairs if value is not None]
     return "\n".join([*head, "", displayed_text(row)])
 
 
@@ -220,73 +230,74 @@ def person(row: PersonRow, names: DisplayNames, *, followed: bool | None, now_us
     """Format a person in one line: name, feed, entries stored, and special states in words."""
     marks = []
     if row.blocked:
-        marks.append("blocked")
+        marks.append(t("blocked"))
     if followed is False:
-        marks.append("not followed")
+        marks.append(t("not followed"))
     if row.pending:
-        marks.append(PENDING)
+        marks.append(t(PENDING))
     if row.alias is not None and row.said is not None and row.alias != row.said:
-        marks.append(f"alias {one_line(row.said, _NAME_CELLS)}")
-    last = "never" if row.last_us is None else f"{ago(now_us - row.last_us)} ago"
+        marks.append(t("alias {name}", name=one_line(row.said, _NAME_CELLS)))
+    last = t("never") if row.last_us is None else t("{time} ago", time=ago(now_us - row.last_us))
     name = column(names.name(row.feed) or "-", _NAME_CELLS)
-    line = f" {name} {short(row.feed)} {row.entries:>7,} {last:>10}  {', '.join(marks)}"
+    line = f" {name} {short(row.feed)} {number(row.entries):>7} {last:>10}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "dim" if row.blocked else "")
 
 
 def person_header(width: int) -> Content:
     """Return the column titles of people."""
-    return _header(f" {'NAME':<{_NAME_CELLS}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
+    return _header(f" {t('NAME'):<{_NAME_CELLS}} {t('FEED'):<8} {t('ENTRIES'):>7} {t('LAST'):>10}", width)
 
 
 def person_page(row: PersonRow, now_us: int) -> str:
     """Return all details of a person, in lines of text; unescaped."""
-    last = (
-        "never"
-        if row.last_us is None
-        else f"{moment(row.last_us, DATE_AND_TIME)}, {ago(now_us - row.last_us)} ago"
-    )
-    return "\n".join(
-        [
-            f"name here:     {row.alias if row.alias is not None else '-'}",
-            f"own alias:     {row.said if row.said is not None else '-'}",
-            f"feed:          {row.feed.hex()}",
-            f"entries here:  {row.entries:,}",
-            f"last arrival:  {last}",
-            *([f"pending:       {PENDING_MEANING} f in the list undoes the follow."] if row.pending else []),
-            f"blocked:       {'yes: not shown, not requested' if row.blocked else 'no'}",
-        ]
-    )
+    last = t("never")
+    if row.last_us is not None:
+        last = f"{moment(row.last_us, DATE_AND_TIME)}, {t('{time} ago', time=ago(now_us - row.last_us))}"
+    undo = t("f in the list undoes the follow.")
+    pairs = [
+        (t("name here"), row.alias if row.alias is not None else "-"),
+        (t("own alias"), row.said if row.said is not None else "-"),
+        (t("feed"), row.feed.hex()),
+        (t("entries here"), number(row.entries)),
+        (t("last arrival"), last),
+        *([(t("pending"), f"{t(PENDING_MEANING)} {undo}")] if row.pending else []),
+        (t("blocked"), t("yes: not shown, not requested") if row.blocked else t("no")),
+    ]
+    wide = max(13, *(len(name) + 1 for name, _ in pairs))
+    return "\n".join(f"{name + ':':<{wide}}  {value}" for name, value in pairs)
 
 
 def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
     """Format a feed in one line: how far it is stored."""
     marks = []
     if row.own:
-        marks.append("own")
+        marks.append(t("own"))
     elif (identity := row.identity) is not None:
-        marks.append(f"own: {identity}")
+        marks.append(t("own: {name}", name=identity))
     if row.writable is False and row.forked_at is None:
-        marks.append("! cannot be written for now")
+        marks.append(f"! {t('cannot be written for now')}")
     if row.forked_at is not None:
-        marks.append(f"! forked at {row.forked_at}")
+        marks.append(f"! {t('forked at {n}', n=row.forked_at)}")
     if not row.wanted:
-        marks.append("not followed")
+        marks.append(t("not followed"))
     if row.evicted:
-        marks.append("deleted to make room")
+        marks.append(t("deleted to make room"))
     if row.pending:
-        marks.append(PENDING)
+        marks.append(t(PENDING))
     id_ = FeedId.from_hex(row.feed)
-    unnamed = "private group" if row.of_group else "further feed" if row.child else "-"
+    unnamed = t("private group") if row.of_group else t("further feed") if row.child else "-"
     name = column(names.name(id_) or unnamed, _NAME_CELLS)
     size = f" {size_words(row.bytes):>8}" if width >= _WIDE_CELLS else ""
-    line = f" {name} {short(id_)} {row.seq:>10,}{size} {row.dialect or '-':<8}  {', '.join(marks)}"
+    line = f" {name} {short(id_)} {number(row.seq):>10}{size} {row.dialect or '-':<8}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "")
 
 
 def feed_header(width: int) -> Content:
     """Return the column titles of feeds."""
-    size = f" {'DISK':>8}" if width >= _WIDE_CELLS else ""
-    return _header(f" {'NAME':<{_NAME_CELLS}} {'FEED':<8} {'STORED TO':>10}{size} {'DIALECT':<8}", width)
+    size = f" {t('DISK'):>8}" if width >= _WIDE_CELLS else ""
+    return _header(
+        f" {t('NAME'):<{_NAME_CELLS}} {t('FEED'):<8} {t('STORED TO'):>10}{size} {t('DIALECT'):<8}", width
+    )
 
 
 def _header(text: str, width: int) -> Content:

@@ -3,9 +3,11 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 from pathlib import Path
 
 from tinyssb_node.errors import LocalError
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.tail import follow_lines, last_lines
 from tinyssb_node.tui import limits
 
@@ -27,7 +29,9 @@ class LogTail:
         self._stopped = threading.Event()
         self.fault: str | None = None
         """Why there is nothing, or nothing new."""
-        self._thread = threading.Thread(target=self._run, name="event log", daemon=True)
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._run,), name="event log", daemon=True
+        )
 
     def start(self) -> None:
         """Start reading."""
@@ -50,7 +54,7 @@ class LogTail:
                 except LocalError as error:
                     self.fault = error.message
                 except OSError as error:
-                    self.fault = f"The event log cannot be read: {error.strerror}."
+                    self.fault = t("The event log cannot be read: {reason}.", reason=error.strerror)
                 self._wait()
         except _StoppedError:
             return

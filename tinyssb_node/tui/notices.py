@@ -7,6 +7,7 @@ from typing import Final
 from tinyssb_node.catalog.rows import ConversationRow, is_news
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.inbox import latest_places
+from tinyssb_node.screens.languages import tn
 
 _TITLE: Final = "tinySSB"
 
@@ -24,14 +25,14 @@ class Notice(StrEnum):
 
 def sequence(notice: Notice, count: int) -> str:
     """Return the characters that notify of new messages in *count* conversations. No text of strangers is in them."""
-    where = "" if count == 1 else f" in {count} conversations"
+    words = tn(count, "new messages", "new messages in {n} conversations")
     match notice:
         case Notice.BELL:
             return "\a"
         case Notice.OSC9:
-            return f"\x1b]9;{_TITLE}: new messages{where}\x1b\\"
+            return f"\x1b]9;{_TITLE}: {words}\x1b\\"
         case Notice.OSC777:
-            return f"\x1b]777;notify;{_TITLE};New messages{where}\x1b\\"
+            return f"\x1b]777;notify;{_TITLE};{words[:1].upper()}{words[1:]}\x1b\\"
 
 
 class ArrivalCounter:

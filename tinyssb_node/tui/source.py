@@ -16,13 +16,13 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.conversation_files import ConversationFileDraft, save_file_of
-from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import GroupMessageQueries, held_in_words, rooms
 from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread, thread_lines
 from tinyssb_node.screens.holders_text import holders_texts
+from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.limits import WAITING_MAX
 from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.session import NodeSession
@@ -311,7 +311,7 @@ class NodeScreenSource:
         """Return the data of optional subjects in words. Raises LocalError."""
         pages = self._do(lambda talk: talk.subject_pages())
         texts = ["\n".join([f"{page.title}\n", *page.lines]) for page in pages]
-        return "\n\n".join(texts) or "No PZP messages are stored here: see `tinyssb pzp`."
+        return "\n\n".join(texts) or t("No PZP messages are stored here: see `tinyssb pzp`.")
 
     def search(self, words: str) -> tuple[list[MessageRow], bool]:
         """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
@@ -348,7 +348,9 @@ class NodeScreenSource:
                 return draft.publish(talk.client).packets
             return 1 + draft.publish(talk).chunks
 
-        return f"Sent {file_title(draft.file)} in {packets_in_words(self._do(publish))}."
+        packets = self._do(publish)
+        file = file_title(draft.file)
+        return tn(packets, "Sent {file} in {n} packet.", "Sent {file} in {n} packets.", file=file)
 
     def save_file(self, conversation: str, message: MessageId) -> str:
         """Save the file in a message of a conversation or a group in the current folder. Raises LocalError."""
@@ -360,7 +362,7 @@ class NodeScreenSource:
             return save_file_of(talk, message, None)
 
         file, path = self._do(save)
-        return f"Saved {path.absolute()}, {len(file.data):,} bytes."
+        return tn(len(file.data), "Saved {path}, {n} byte.", "Saved {path}, {n} bytes.", path=path.absolute())
 
     def change_group(self, change: GroupChange) -> str:
         """Make a change of a group; return what was done. Raises LocalError."""

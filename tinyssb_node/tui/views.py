@@ -10,6 +10,7 @@ from textual.message import Message
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.follow_words import PENDING_MEANING
+from tinyssb_node.screens.languages import message, t, tn
 from tinyssb_node.tui import airlines, lines
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.screen_state import ScreenState
@@ -48,7 +49,7 @@ class ScreenView(Vertical):
 class PeopleView(ScreenView):
     """All people the node knows of."""
 
-    KEYS = "m message  f follow  b block  Enter details"
+    KEYS = message("m message  f follow  b block  Enter details")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "message", show=False),
         Binding("f", "follow", show=False),
@@ -72,7 +73,8 @@ class PeopleView(ScreenView):
         rows = self.query_one(RowList)
         names = sight.names
         wanted = _wanted(sight)
-        hidden = f"   {sight.hidden_people:,} more are not shown" if sight.hidden_people else ""
+        more = sight.hidden_people
+        hidden = f"   {tn(more, '{n} more is not shown', '{n} more are not shown')}" if more else ""
         self.query_one(TextLine).put(lines.person_header(rows.room).append(hidden))
         rows.show(
             [
@@ -99,17 +101,23 @@ class PeopleView(ScreenView):
         """Follow or unfollow the selected person's feed."""
         if (person := self._chosen()) is not None and not person.own and self.sight is not None:
             followed = _wanted(self.sight).get(person.feed)
-            done = f"{'No longer following' if followed else 'Following'} {self._called(person)}."
+            name = self._called(person)
+            done = (
+                t("No longer following {name}.", name=name) if followed else t("Following {name}.", name=name)
+            )
             if followed is None:
-                done += f" Pending: {PENDING_MEANING}"
+                done += f" {t('Pending:')} {t(PENDING_MEANING)}"
             elif person.pending:
-                done += " It was pending, and is forgotten."
+                done += f" {t('It was pending, and is forgotten.')}"
             self.post_message(NodeAction(lambda node: node.follow(person.feed, wanted=not followed), done))
 
     def action_block(self) -> None:
         """Block or unblock the selected person."""
         if (person := self._chosen()) is not None and not person.own:
-            done = f"{self._called(person)} is {'unblocked' if person.blocked else 'blocked'}."
+            name = self._called(person)
+            done = (
+                t("{name} is unblocked.", name=name) if person.blocked else t("{name} is blocked.", name=name)
+            )
             self.post_message(
                 NodeAction(lambda node: node.block(person.feed, blocked=not person.blocked), done)
             )
@@ -117,7 +125,7 @@ class PeopleView(ScreenView):
     def on_option_list_option_selected(self) -> None:
         """Show all details of the selected person."""
         if (person := self._chosen()) is not None and self.sight is not None:
-            self.post_message(ShowPage(" Person", lines.person_page(person, self.sight.now_us)))
+            self.post_message(ShowPage(f" {t('Person')}", lines.person_page(person, self.sight.now_us)))
 
     def _called(self, person: PersonRow) -> str:
         return (
@@ -133,7 +141,7 @@ class PeopleView(ScreenView):
 class FacesView(ScreenView):
     """Links, and the airtime left."""
 
-    KEYS = "↑↓ scroll"
+    KEYS = message("↑↓ scroll")
 
     def compose(self) -> ComposeResult:
         """Yield rows only."""
@@ -162,7 +170,7 @@ class FacesView(ScreenView):
 class FeedsView(ScreenView):
     """The frontier of each feed."""
 
-    KEYS = "f follow or unfollow"
+    KEYS = message("f follow or unfollow")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "follow", show=False)]
 
     def compose(self) -> ComposeResult:
@@ -184,16 +192,19 @@ class FeedsView(ScreenView):
         row = next((row for row in feeds if row.feed == chosen), None)
         if row is not None and not row.own:
             feed, wanted = FeedId.from_hex(row.feed), not row.wanted
-            done = f"{'Following' if wanted else 'No longer following'} {lines.short(feed)}."
+            name = lines.short(feed)
+            done = (
+                t("Following {name}.", name=name) if wanted else t("No longer following {name}.", name=name)
+            )
             if row.pending:
-                done += " It was pending, and is forgotten."
+                done += f" {t('It was pending, and is forgotten.')}"
             self.post_message(NodeAction(lambda node: node.follow(feed, wanted=wanted), done))
 
 
 class LogView(ScreenView):
     """Records of the event log."""
 
-    KEYS = "p packets  Enter whole record  End newest"
+    KEYS = message("p packets  Enter whole record  End newest")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "packets", show=False)]
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
@@ -228,7 +239,9 @@ class LogView(ScreenView):
         chosen = self.query_one(RowList).chosen
         for number, line in () if self.sight is None else self.sight.events:
             if str(number) == chosen:
-                self.post_message(ShowPage(" Record of the event log", line.decode("utf-8", "replace")))
+                self.post_message(
+                    ShowPage(f" {t('Record of the event log')}", line.decode("utf-8", "replace"))
+                )
 
 
 def _wanted(sight: ScreenState) -> dict[FeedId, bool]:

@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from tinyssb_node.screens.languages import message, t
 from tinyssb_node.tui import limits
 
 Answer = TypeVar("Answer")
@@ -158,7 +159,7 @@ class MessageInput(TextArea):
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(
-            id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder="Press w to write"
+            id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder=t("Press w to write")
         )
         self.cursor_blink = False
 
@@ -206,7 +207,7 @@ class ReadingScreen(ModalScreen[Answer]):
         yield Static(Content.styled(self._title, "bold underline"), id="head")
         with VerticalScroll(id="page"):
             yield Static(self._text)
-        yield Static(self.KEYS, id="keys", markup=False)
+        yield Static(f" {t(self.KEYS)}", id="keys", markup=False)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll down by *lines*."""
@@ -219,7 +220,7 @@ class TextPage(ReadingScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark", "close", show=False),
     ]
-    KEYS: ClassVar[str] = " Esc close  ↑↓ scroll"
+    KEYS: ClassVar[str] = message("Esc close  ↑↓ scroll")
 
     def action_close(self) -> None:
         """Close the page."""
@@ -244,10 +245,10 @@ class Picker(ModalScreen[tuple[str, ...] | None]):
 
     def compose(self) -> ComposeResult:
         """Yield a title, the rows, the keys."""
-        keys = "Space mark  Enter done" if self._many else "Enter choose"
+        keys = t("Space mark  Enter done  Esc cancel") if self._many else t("Enter choose  Esc cancel")
         yield Static(Content.styled(self._title, "bold underline"), id="head")
         yield RowList("picks")
-        yield Static(f" {keys}  Esc cancel", id="keys", markup=False)
+        yield Static(f" {keys}", id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Show the rows."""
@@ -290,7 +291,7 @@ class Question(ReadingScreen[bool | None]):
         Binding("y", "agree", show=False),
         Binding("escape,n,q", "refuse", show=False),
     ]
-    KEYS: ClassVar[str] = " y yes, do it  Esc no: nothing is written"
+    KEYS: ClassVar[str] = message("y yes, do it  Esc no: nothing is written")
 
     def action_agree(self) -> None:
         """Go on. Enter does not: it is the key by which the page before was left."""
@@ -312,7 +313,7 @@ class LineBox(ModalScreen[str | None]):
         """Yield a title, the box, the keys."""
         yield Static(Content.styled(self._title, "bold underline"), id="head")
         yield MessageInput("line")
-        yield Static(" Enter done  Esc cancel", id="keys", markup=False)
+        yield Static(f" {t('Enter done  Esc cancel')}", id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Take the keys."""

@@ -57,6 +57,7 @@ from tinyssb_node.web.request_fields import (
 )
 from tinyssb_node.web.responses import file_response, json_route
 from tinyssb_node.web.shapes import Shape
+from tinyssb_node.web.spoken import SpokenLanguage
 from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -139,6 +140,7 @@ def make_app(
         middleware=[
             Middleware(FixedHeaders, fixed=access.HEADERS, cache_control="no-store"),
             Middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(host), www_redirect=False),
+            Middleware(SpokenLanguage),
             Middleware(RequestFilter, refuse=partial(access.refuse_request, gate, phones)),
         ],
         exception_handlers={404: not_found, LocalError: message_response},

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 from tinyssb_node.content.files import File
@@ -50,7 +51,8 @@ class NodeWorker:
             raise BusyError("The node is busy with other requests.", "Try again in a moment.")
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            # The language of the request is in its context.
+            return await asyncio.get_running_loop().run_in_executor(self._thread, copy_context().run, work)
         finally:
             self._waiting -= 1
 

@@ -22,13 +22,13 @@ from tinyssb_node.screens.disk_words import biggest_words, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.follow_words import pending_count
 from tinyssb_node.screens.group_conversations import (
-    NOTES,
     GroupConversation,
     GroupMessageView,
     arriving_in_words,
     called,
     held_in_words,
     invited_in_words,
+    standing_note,
 )
 from tinyssb_node.screens.group_details import (
     access_of,
@@ -39,6 +39,7 @@ from tinyssb_node.screens.group_details import (
     spent,
     standing,
 )
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
@@ -184,7 +185,7 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
         "name": row.group,
         "title": called(apart(row.name or "", TITLE_CELLS - 2), row.group),
         "state": row.state,
-        "note": NOTES.get(row.state, row.state),
+        "note": standing_note(row.state),
         "standing": standing(row),
         "readers": [
             {
@@ -210,7 +211,7 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
 
 
 def _budget_lines(row: GroupShownRow) -> list[str]:
-    return [] if row.budget is None else [f"By itself {spent(row.budget)}."]
+    return [] if row.budget is None else [t("By itself {spent}.", spent=spent(row.budget))]
 
 
 def _own(feed: FeedId, people: PeopleIndex) -> bool:
@@ -254,7 +255,9 @@ def node_shape(found: NodeFigures) -> Shape:
         "entries": status.entries,
         "endpoints": [row.fields() for row in status.endpoints],
         "pending": [
-            f"{pending_count(network.pending)} (see People)" for network in status.networks if network.pending
+            t("{pending} (see People)", pending=pending_count(network.pending))
+            for network in status.networks
+            if network.pending
         ],
         "limits": [
             {"what": what_was_refused(row), "todo": what_to_do(row)}

@@ -18,6 +18,7 @@ from tinyssb_node.screens.group_conversations import GroupConversation, lacking_
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.limits import POST_PACKETS_MAX, UNREAD_MAX, WAITING_MAX
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.readings import series_of
@@ -253,7 +254,7 @@ def thread(node: NodeSession, group: str, message: str) -> Shape:
     ]
     return {
         "rows": rows,
-        "title": "Group" if found is None else group_title(found),
+        "title": t("Group") if found is None else group_title(found),
         "note": "" if found is None else found.note,
     }
 
@@ -268,7 +269,7 @@ def search(node: NodeSession, words: str) -> Shape:
         if known.blocked(row.feed) or row.conversation is None:
             continue
         name = row.conversation
-        usual = "Public" if name == PUBLIC else "Private conversation"
+        usual = t("Public") if name == PUBLIC else t("Private conversation")
         where = f"/t/{name}/{row.id.hex()}" if is_group(name) else f"/c/{name}"
         rows.append({**message_shape(row, known), "title": titles.get(name, usual), "where": where})
     return {"rows": rows, "groups": groups}

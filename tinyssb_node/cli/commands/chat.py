@@ -14,6 +14,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -110,7 +111,8 @@ def read(arguments: argparse.Namespace) -> int:
         elif people:
             where = talk.conversation_with(people)
         if people and not arguments.json:
-            print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
+            shown = ", ".join(names.shown(feed) for feed in people)
+            print(t("Private conversation with {people}:", people=shown))
         lines = show_latest(talk, where, notes, arguments.last, arguments.arrived, as_json=arguments.json)
         if arguments.follow and notes is not None:
             _follow_group(talk, notes, lines)
@@ -178,7 +180,7 @@ def say(arguments: argparse.Namespace) -> int:
         else:
             where = PUBLIC if answered is None or answered.conversation is None else answered.conversation
             row = talk.say(text, where, reply_to, identity)
-    return describe_published(arguments, "Published", row)
+    return describe_published(arguments, t("Published"), row)
 
 
 def list_conversations(arguments: argparse.Namespace) -> int:
@@ -192,7 +194,10 @@ def list_conversations(arguments: argparse.Namespace) -> int:
     rows.sort(key=lambda row: -(row.last.committed_us if row.last is not None else 0))
     if groups is None:
         print(
-            "tinyssb: Private groups are not listed: the daemon, which has their keys, is not running or is too old.",
+            "tinyssb: "
+            + t(
+                "Private groups are not listed: the daemon, which has their keys, is not running or is too old."
+            ),
             file=sys.stderr,
         )
     if arguments.json:
@@ -201,7 +206,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
         (_title(row, names), row.messages, local_time(row.last.committed_us) if row.last else None)
         for row in rows
     ]
-    print(table(("WITH", "MESSAGES", "LATEST"), listed))
+    print(table((t("WITH"), t("MESSAGES"), t("LATEST")), listed))
     return 0
 
 
@@ -210,9 +215,9 @@ def _title(row: ConversationRow, names: DisplayNames) -> str:
     from tinyssb_node.screens.group_conversations import GroupConversation, called
 
     if isinstance(row, GroupConversation):
-        return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
+        return t("group {name}", name=called(row.title, row.name)) + (f" ({row.note})" if row.note else "")
     if not row.members:
-        return "everybody"
+        return t("everybody")
     others = [feed for feed in row.members if not names.is_own(feed)]
     return ", ".join(names.shown(feed) for feed in others or row.members)
 

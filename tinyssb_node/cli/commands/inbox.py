@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.screens.chatlines import ChatFormatter, displayed_text, local_minute
 from tinyssb_node.screens.inbox import InboxRow, arrivals, inbox, latest_places, title_of, unread_in_words
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.message_hook import MessageHook
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
@@ -69,20 +70,23 @@ def show(arguments: argparse.Namespace) -> int:
             talk.mark_read(latest_places([*conversations, *(groups or ())]))
     if groups is None:
         print(
-            "tinyssb: Private groups are not counted: the daemon, which has their keys, is not running or is too old.",
+            "tinyssb: "
+            + t(
+                "Private groups are not counted: the daemon, which has their keys, is not running or is too old."
+            ),
             file=sys.stderr,
         )
     if arguments.json:
         return print_json(_json(row, names) for row in rows)
-    print(_listed(rows, names) if rows else "There are no unread messages.")
+    print(_listed(rows, names) if rows else t("There are no unread messages."))
     if arguments.read and rows:
-        print(f"Marked as read: {unread_in_words(rows)}.")
+        print(t("Marked as read: {sums}.", sums=unread_in_words(rows)))
     return 0
 
 
 def _listed(rows: Sequence[InboxRow], names: DisplayNames) -> str:
     return table(
-        ("UNREAD", "OLDER", "WITH", "ARRIVED", "LATEST"),
+        (t("UNREAD"), t("OLDER"), t("WITH"), t("ARRIVED"), t("LATEST")),
         [
             (
                 row.unread,
@@ -111,7 +115,7 @@ def _follow(arguments: argparse.Namespace, talk: NodeSession, hook: MessageHook 
     seen = latest_places([*talk.catalog.conversations(), *(talk.groups() or ())])
     names = talk.names()
     lines = ChatFormatter(names, width())
-    print("Waiting for new messages. Ctrl-C ends.", file=sys.stderr, flush=True)
+    print(t("Waiting for new messages. Ctrl-C ends."), file=sys.stderr, flush=True)
     with nullcontext() if hook is None else closing(hook):
         while True:
             found = list(arrivals(talk, seen))

@@ -29,6 +29,7 @@ from tinyssb_node.screens.group_conversations import (
     review_command,
     waiting_reviews,
 )
+from tinyssb_node.screens.languages import message, number, t, tn
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.phone_words import phone_problem
@@ -63,10 +64,14 @@ def add(commands: CommandParsers) -> None:
 
 
 _DIALECTS: Final = {
-    Dialect.SPEC: "It is of the dialect `spec`: it has private groups and short packets, and the tinySSB phone app\n"
-    "and ESP32 boards cannot read it. If people near you use these: tinyssb identity new phone --dialect deployed",
-    Dialect.DEPLOYED: "It is of the dialect `deployed`: the tinySSB phone app and ESP32 boards can read it, and it\n"
-    "has no private groups and takes more packets for a message. This cannot be changed later.",
+    Dialect.SPEC: message(
+        "It is of the dialect `spec`: it has private groups and short packets, and the tinySSB phone app\n"
+        "and ESP32 boards cannot read it. If people near you use these: tinyssb identity new phone --dialect deployed"
+    ),
+    Dialect.DEPLOYED: message(
+        "It is of the dialect `deployed`: the tinySSB phone app and ESP32 boards can read it, and it\n"
+        "has no private groups and takes more packets for a message. This cannot be changed later."
+    ),
 }
 """The meaning of each dialect, for who chooses one."""
 
@@ -86,11 +91,14 @@ def init(arguments: argparse.Namespace) -> int:
         )
     name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
-    print(f"Created the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
-    print(_DIALECTS[Dialect(arguments.dialect)])
-    print("Start it: tinyssb run\nThen back up its key on paper: tinyssb identity backup")
+    print(t("Created the node '{name}' in {folder}.", name=read_config(home).name, folder=home.root))
+    print(t("Its feed is {feed}.", feed=feed.hex()))
+    print(t(_DIALECTS[Dialect(arguments.dialect)]))
+    print(t("Start it: {command}", command="tinyssb run"))
+    print(t("Then back up its key on paper: {command}", command="tinyssb identity backup"))
     if arguments.name is not None:
-        print(f"And let others see this name, once the node runs: tinyssb alias {shlex.quote(name)}")
+        command = f"tinyssb alias {shlex.quote(name)}"
+        print(t("And let others see this name, once the node runs: {command}", command=command))
     return 0
 
 
@@ -112,47 +120,68 @@ def status(arguments: argparse.Namespace) -> int:
     print(
         fields(
             [
-                ("name", row.name),
-                ("feed", row.feed),
-                ("dialect", row.dialect),
-                ("home", row.home),
-                ("running", f"{duration(row.uptime_us)} (start {row.boot}, process {row.pid})"),
-                ("writing", row.read_only or _writing(row)),
-                *((f"identity {one.name}", _identity(one, row.read_only)) for one in row.identities),
-                ("feeds", f"{row.feeds} with {row.entries:,} entries"),
-                ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
+                (t("name"), row.name),
+                (t("feed"), row.feed),
+                (t("dialect"), row.dialect),
+                (t("home"), row.home),
+                (
+                    t("running"),
+                    t(
+                        "{time} (start {boot}, process {pid})",
+                        time=duration(row.uptime_us),
+                        boot=row.boot,
+                        pid=row.pid,
+                    ),
+                ),
+                (t("writing"), row.read_only or _writing(row)),
                 *(
-                    (f"groups{_of(one)}", f"{waiting_reviews(one.group_reviews)}: {review_command()}")
+                    (t("identity {name}", name=one.name), _identity(one, row.read_only))
+                    for one in row.identities
+                ),
+                (t("feeds"), _feeds(row)),
+                (
+                    t("forked feeds"),
+                    t("{n} (see `{command}`)", n=row.forked, command="tinyssb forks") if row.forked else 0,
+                ),
+                *(
+                    (f"{t('groups')}{_of(one)}", f"{waiting_reviews(one.group_reviews)}: {review_command()}")
                     for one in row.networks
                     if one.group_reviews
                 ),
                 *unread_line(arguments),
                 *invited,
                 *(
-                    (f"follows{_of(one)}", f"{pending_count(one.pending)} (see `tinyssb feeds`)")
+                    (
+                        f"{t('follows')}{_of(one)}",
+                        t("{n} (see `{command}`)", n=pending_count(one.pending), command="tinyssb feeds"),
+                    )
                     for one in row.networks
                     if one.pending
                 ),
-                *((f"disk{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
                 *(
-                    (f"biggest others{_of(one)}", biggest_words(one.disk))
+                    (f"{t('disk')}{_of(one)}", use_words(one.disk))
+                    for one in row.networks
+                    if one.disk is not None
+                ),
+                *(
+                    (f"{t('biggest others')}{_of(one)}", biggest_words(one.disk))
                     for one in row.networks
                     if one.disk is not None and one.disk.biggest
                 ),
-                *([("refused", _refusals(row.turned_away))] if row.turned_away else []),
+                *([(t("refused"), _refusals(row.turned_away))] if row.turned_away else []),
                 *(
-                    (f"limit {one.rule}", f"{what_was_refused(one)}. {what_to_do(one)}")
+                    (t("limit {rule}", rule=one.rule), f"{what_was_refused(one)}. {what_to_do(one)}")
                     for one in _limits(row)
                 ),
                 *(
-                    (f"phones{_of(one)}", ". ".join(problem))
+                    (f"{t('phones')}{_of(one)}", ". ".join(problem))
                     for one in row.networks
                     if (problem := phone_problem(one.phones)) is not None
                 ),
-                ("faces up", row.faces),
-                *((f"face {short_spec(end.spec)}", _endpoint(end)) for end in row.endpoints),
+                (t("faces up"), row.faces),
+                *((t("face {spec}", spec=short_spec(end.spec)), _endpoint(end)) for end in row.endpoints),
                 *((one.name, companion_text(one)) for one in row.companions),
-                *((f"network {one.name}", _holdings(one)) for one in row.networks[1:]),
+                *((t("network {name}", name=one.name), _holdings(one)) for one in row.networks[1:]),
             ]
         )
     )
@@ -173,7 +202,9 @@ def unread_line(arguments: argparse.Namespace) -> list[tuple[str, object]]:
             rows = inbox(talk, talk.catalog.conversations(), talk.groups() or ())
     except (CatalogFailedError, ContactsError, ProblemError, StoreFailedError):
         return []
-    return [("unread", f"{unread_in_words(rows)} (see `tinyssb inbox`)")] if rows else []
+    if not rows:
+        return []
+    return [(t("unread"), t("{n} (see `{command}`)", n=unread_in_words(rows), command="tinyssb inbox"))]
 
 
 def _invitations(arguments: argparse.Namespace, network: NetworkRow) -> Iterator[tuple[str, str]]:
@@ -186,9 +217,9 @@ def _invitations(arguments: argparse.Namespace, network: NetworkRow) -> Iterator
         names = talk.names()
     for one in network.invitations:
         words = f"{invited_in_words(one, names)}: {invitation_commands(one.group)}"
-        yield f"invitation{_of(network)}", words
+        yield f"{t('invitation')}{_of(network)}", words
     if more := network.invitations_count - len(network.invitations):
-        yield f"invitations{_of(network)}", f"{more:,} more: `tinyssb group list`"
+        yield f"{t('invitations')}{_of(network)}", t("{n} more: `tinyssb group list`", n=number(more))
 
 
 def _limits(row: StatusRow) -> list[RefusalRow]:
@@ -196,11 +227,15 @@ def _limits(row: StatusRow) -> list[RefusalRow]:
 
 
 def _of(network: NetworkRow) -> str:
-    return "" if network.name == DEFAULT_NETWORK else f" of {network.name}"
+    return "" if network.name == DEFAULT_NETWORK else " " + t("of {network}", network=network.name)
 
 
 def _refusals(count: int) -> str:
-    return f"{count:,} connections to the control socket; see the log"
+    return tn(
+        count,
+        "{n} connection to the control socket; see the log",
+        "{n} connections to the control socket; see the log",
+    )
 
 
 def short_spec(spec: str) -> str:
@@ -213,41 +248,52 @@ def short_spec(spec: str) -> str:
 
 
 def _endpoint(end: EndpointRow) -> str:
-    turned_away = end.turned_away
-    return (end.problem or "open") + (f"; {turned_away:,} connections refused" if turned_away else "")
+    state = end.problem or t("open")
+    if not end.turned_away:
+        return state
+    return f"{state}; {tn(end.turned_away, '{n} connection refused', '{n} connections refused')}"
 
 
 def companion_text(one: CompanionRow) -> str:
     """Describe a companion process, such as the web page."""
-    ends = f"has ended {one.ends:,} time{'' if one.ends == 1 else 's'}"
     if one.problem is None:
-        return f"running; {ends}" if one.ends else "running"
-    after = "It is not started again." if one.given_up else "It is started again."
-    return f"{one.problem} It {ends}. {after}"
+        ends = tn(one.ends, "has ended {n} time", "has ended {n} times")
+        return f"{t('running')}; {ends}" if one.ends else t("running")
+    ended = tn(one.ends, "It has ended {n} time.", "It has ended {n} times.")
+    after = t("It is not started again.") if one.given_up else t("It is started again.")
+    return f"{one.problem} {ended} {after}"
 
 
 def _holdings(network: NetworkRow) -> str:
-    forked = f", {network.forked} forked" if network.forked else ""
-    writing = "" if (told := _writing(network)) == "yes" else f", writing {told}"
+    forked = f", {tn(network.forked, '{n} forked', '{n} forked')}" if network.forked else ""
+    yes = t("yes")
+    writing = "" if (told := _writing(network)) == yes else f", {t('writing')} {told}"
     for one in network.identities:
-        if one.problem is None and (told := _writing(one)) != "yes":
-            writing += f", identity {one.name} writing {told}"
-    return f"{network.feeds} feeds with {network.entries:,} entries{forked}{writing}"
+        if one.problem is None and (told := _writing(one)) != yes:
+            writing += f", {t('identity {name}', name=one.name)}: {t('writing')} {told}"
+    return f"{_feeds(network)}{forked}{writing}"
+
+
+def _feeds(row: StatusRow | NetworkRow) -> str:
+    entries = tn(row.entries, "with {n} entry", "with {n} entries")
+    return f"{tn(row.feeds, '{n} feed', '{n} feeds')} {entries}"
 
 
 def _identity(one: IdentityRow, read_only: str | None) -> str:
     """Describe a further identity, and whether it can write."""
     if one.problem is not None:
-        return f"not used: {one.problem}"
-    return f"feed {one.feed}, writing: {read_only or _writing(one)}"
+        return t("not used: {problem}", problem=one.problem)
+    return t("feed {feed}, writing: {state}", feed=one.feed, state=read_only or _writing(one))
 
 
 def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
     """Describe whether one of the node's own feeds can be written."""
     if (frozen_at := row.frozen_at) is not None:
-        return f"no, and never again: your feed is forked at entry {frozen_at} (see `tinyssb forks`)"
+        return t("no, and never again: your feed is forked at entry {n} (see `tinyssb forks`)", n=frozen_at)
     waiting = row.waiting
-    return "yes" if waiting is None else f"not yet: {waiting.reason}; {waiting.awaited}"
+    if waiting is None:
+        return t("yes")
+    return t("not yet: {reason}; {awaited}", reason=waiting.reason, awaited=waiting.awaited)
 
 
 def show_id(arguments: argparse.Namespace) -> int:

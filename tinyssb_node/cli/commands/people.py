@@ -10,6 +10,7 @@ from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.follow_words import PENDING
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.limits import NAME_CELLS
 from tinyssb_node.screens.message_commands import describe_published, open_node
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
@@ -52,14 +53,15 @@ def alias(arguments: argparse.Namespace) -> int:
 
     with open_node(arguments) as talk:
         if arguments.name is not None:
-            return describe_published(arguments, "Published your name as", talk.call_me(arguments.name))
+            return describe_published(arguments, t("Published your name as"), talk.call_me(arguments.name))
         own = talk.own
         me = talk.catalog.person(own)
         said = None if me is None else me.said
         usual = read_config(talk.home).name
     if arguments.json:
         return print_json([{"feed": own.hex(), "said": said}])
-    publish = f"You have not published a name. Publish one: tinyssb alias {shlex.quote(one_line(usual))}"
+    command = f"tinyssb alias {shlex.quote(one_line(usual))}"
+    publish = t("You have not published a name. Publish one: {command}", command=command)
     print(one_line(said) if said else publish)
     return 0
 
@@ -81,7 +83,7 @@ def contacts(arguments: argparse.Namespace) -> int:
         )
         for person in people
     ]
-    print(table(("FEED", "NAME", "CALLS ITSELF", "ENTRIES", "LATEST", "STATE"), listed))
+    print(table((t("FEED"), t("NAME"), t("CALLS ITSELF"), t("ENTRIES"), t("LATEST"), t("STATE")), listed))
     return 0
 
 
@@ -89,8 +91,8 @@ def _state(person: PersonRow, names: DisplayNames) -> str:
     """Return whether a person is blocked, and by whose list if not by the user, or that nobody near has their feed."""
     by = ", ".join(names.shown(author) for author in person.blocked_by)
     if by:
-        return f"blocked by {by}"
-    return "blocked" if person.blocked else PENDING if person.pending else ""
+        return t("blocked by {people}", people=by)
+    return t("blocked") if person.blocked else t(PENDING) if person.pending else ""
 
 
 def petname(arguments: argparse.Namespace) -> int:
@@ -101,7 +103,7 @@ def petname(arguments: argparse.Namespace) -> int:
         shown = talk.names().shown(feed)
     if arguments.json:
         return print_json([{"feed": feed.hex(), "name": arguments.name or None}])
-    print(f"The name is now {shown}.")
+    print(t("The name is now {name}.", name=shown))
     return 0
 
 
@@ -125,7 +127,7 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
         shown = talk.names().shown(feed)
     if arguments.json:
         return print_json([{"feed": feed.hex(), "blocked": blocked}])
-    print(f"{'Blocked' if blocked else 'Unblocked'} {shown}.")
+    print(t("Blocked {name}.", name=shown) if blocked else t("Unblocked {name}.", name=shown))
     return 0
 
 

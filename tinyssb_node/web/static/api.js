@@ -1,7 +1,7 @@
 // Requests to the page's server.
 
 import { keep, kept } from "/static/kept.js";
-import { t } from "/static/language.js";
+import { language, t } from "/static/language.js";
 
 const PATIENCE_MS = 40_000; // the server itself waits 10 s for the node; on a link that loses 30 % a request may need 20 s more
 const AGAIN_MS = [500, 2_000, 5_000]; // before each further attempt
@@ -91,7 +91,7 @@ async function attempt(url, options) {
   let response;
   let body = null;
   try {
-    response = await fetch(url, { ...options, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(away ? AWAY_MS : PATIENCE_MS) });
+    response = await fetch(url, { ...options, headers: { ...options.headers, "Accept-Language": language }, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(away ? AWAY_MS : PATIENCE_MS) });
     body = await response.json();
   } catch {
     if (!response || response.ok) return null;
