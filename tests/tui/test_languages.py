@@ -9,6 +9,8 @@ from tests.tui.screen import shown
 from tinyssb_node.screens.languages import LANGUAGES, speak, t
 from tinyssb_node.screens.safetext import cells
 from tinyssb_node.tui.app import HELP
+from tinyssb_node.tui.conversations_view import ConversationsView
+from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView
 
 WIDTH = 60  # the narrowest terminal
 
@@ -41,3 +43,14 @@ async def test_the_screen_speaks_german() -> None:
 def test_the_page_of_keys_is_no_wider_than_in_english(language: str) -> None:
     wide = max(map(cells, HELP.splitlines()))
     assert [line for line in t(HELP).splitlines() if cells(line) > wide + 1] == []
+
+
+def test_the_line_of_keys_fits_a_terminal_of_eighty_columns(language: str) -> None:
+    always = t("? help  q quit  1-5 views")
+    views = (ConversationsView, PeopleView, FacesView, FeedsView, LogView)
+    assert {
+        view.__name__: cells(f" {t(view.KEYS)}  {always}")
+        for view in views
+        if cells(f" {t(view.KEYS)}  {always}") > 80
+    } == {}
+    assert cells(f" {t(ConversationsView.WRITING_KEYS)}") <= 80
