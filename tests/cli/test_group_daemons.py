@@ -349,7 +349,7 @@ def test_a_group_is_renamed_and_muted_and_members_show_what_they_have(
     bob.sees("Who has this?", "group", "read", "right")
     assert "on 0 of 1 other member's node" in " ".join(ana.types("group", "read", "right").split())
     bob.types("group", "post", "right", "I")
-    ana.sees("on 1 of 1 other members' nodes, as far as known: Bob", "group", "read", "right")
+    ana.sees("on 1 of 1 other member's node, as far as known: Bob", "group", "read", "right")
 
 
 def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
