@@ -181,7 +181,8 @@ def test_how_far_back_a_thief_reads_in_a_group_that_erases_is_shown(
         row = looking.ask("group_show", group=looking.group)[1]
     erasing = msgspec.structs.replace(row, erased=GroupErasedRow(*erased))
     assert group_details.kept(erasing) == line
-    assert f"those of the last {erased[0]} days at most" in group_details.limits_of_access(erasing)
+    days = "1 day" if erased[0] == 1 else f"{erased[0]} days"
+    assert f"those of the last {days} at most" in group_details.limits_of_access(erasing)
     assert group_details.limits_of_access(row) == group_details.KEPT
 
 

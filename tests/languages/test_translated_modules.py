@@ -12,11 +12,15 @@ from tests.languages.extraction import PYTHON_FUNCTIONS, ROOT
 TRANSLATED = sorted(
     path
     for pattern in (
+        "tinyssb_node/cli/commands/attach.py",
         "tinyssb_node/cli/commands/chat.py",
+        "tinyssb_node/cli/commands/group.py",
         "tinyssb_node/cli/commands/inbox.py",
         "tinyssb_node/cli/commands/node.py",
         "tinyssb_node/cli/commands/people.py",
+        "tinyssb_node/cli/commands/search.py",
         "tinyssb_node/cli/chatlisting.py",
+        "tinyssb_node/cli/grouplines.py",
         "tinyssb_node/screens/*words.py",
         "tinyssb_node/screens/chatlines.py",
         "tinyssb_node/screens/estimate.py",
@@ -24,6 +28,7 @@ TRANSLATED = sorted(
         "tinyssb_node/screens/group_*.py",
         "tinyssb_node/screens/holders_text.py",
         "tinyssb_node/screens/inbox.py",
+        "tinyssb_node/screens/localfile.py",
         "tinyssb_node/screens/message_commands.py",
         "tinyssb_node/tui/*.py",
     )

@@ -81,13 +81,16 @@ def listing(rows: Sequence[GroupRow]) -> str:
                 _state(row),
             )
         )
-    return table(("GROUP", "NAME", "MEMBERS", "EPOCHS", "MESSAGES", "LATEST", "STATE"), listed)
+    return table(
+        (t("GROUP"), t("NAME"), t("MEMBERS"), t("EPOCHS"), t("MESSAGES"), t("LATEST"), t("STATE")), listed
+    )
 
 
 def _state(row: GroupRow) -> str:
     """Return the user's standing, and whether the node has a problem with the group."""
     note = standing_note(row.state)
-    stopped = f"its work has stopped: tinyssb group show {short(row.group)}" if row.stopped else ""
+    command = f"tinyssb group show {short(row.group)}"
+    stopped = t("its work has stopped: {command}", command=command) if row.stopped else ""
     waits = f"{waiting_reviews(row.reviews)}: {review_command(row.group)}" if row.reviews else ""
     return "; ".join(part for part in (note, t(MUTED) if row.muted else "", stopped, waits) if part)
 
@@ -107,7 +110,7 @@ def shown(
     for line in access_lines(access_of(row, epochs, names), names, limits_of_access(row)):
         yield from fitted(line, width)
     yield ""
-    yield from fitted("Epochs, the first on top. Each member writes in one epoch that they are in:", width)
+    yield from fitted(t("Epochs, the first on top. Each member writes in one epoch that they are in:"), width)
     yield from _graph(row, epochs, names, glyphs, width)
     for one in row.forks:
         yield ""
@@ -141,28 +144,28 @@ def _epoch(
 ) -> Iterator[str]:
     """Format one epoch: its author and time, and its members."""
     when = "" if row.committed_us is None else "{} {}  ".format(*local_minute(row.committed_us))
-    notes = [f"also follows {', '.join(map(short, apart))}"] if apart else []
+    notes = [t("also follows {ids}", ids=", ".join(map(short, apart)))] if apart else []
     if row.epoch == writing:
-        notes.append("you write here")
+        notes.append(t("you write here"))
     elif not row.inside:
-        notes.append("you are not in it")
+        notes.append(t("you are not in it"))
     note = f"  [{'; '.join(notes)}]" if notes else ""
-    yield f"{when}{short(row.epoch)}  by {person(row.creator, names)}{note}"
+    yield f"{when}{short(row.epoch)}  {t('by {name}', name=person(row.creator, names))}{note}"
     width = max((cells(person(one.feed, names)) for one in row.members), default=0)
     for one in row.members:
         yield f"  {padded(person(one.feed, names), width)}{_how(one, names)}".rstrip()
     for feed in row.missing:
-        yield f"  {padded(person(feed, names), width)}  missing: not added yet"
+        yield f"  {padded(person(feed, names), width)}  {t('missing: not added yet')}"
     if not row.members:
-        yield "  no members yet"
+        yield f"  {t('no members yet')}"
 
 
 def _how(row: GroupMemberRow, names: DisplayNames) -> str:
     """Return who added a member, and who excluded them."""
     adders = [feed for feed in row.added_by if feed != row.feed]
-    words = [f"added by {people(adders, names)}"] if adders else []
+    words = [t("added by {people}", people=people(adders, names))] if adders else []
     if row.excluded_by:
-        words.append(f"excluded by {people(row.excluded_by, names)}")
+        words.append(t("excluded by {people}", people=people(row.excluded_by, names)))
     return "  " + ", ".join(words) if words else ""
 
 
@@ -184,26 +187,29 @@ def audit(rows: Sequence[GroupAuditRow], names: DisplayNames, width: int | None)
         text = one_line(_deed(row, names), limits.CHANGE_CELLS)
         yield from fitted(f"{mark} {minute}  {short(row.id)}  {who}  {text}", width)
         if row.rule is not None:
-            yield from fitted(f"    does not count ({row.rule}): {one_line(row.flaw or '')}", width)
+            flaw = t("does not count ({rule}): {flaw}", rule=row.rule, flaw=one_line(row.flaw or ""))
+            yield from fitted(f"    {flaw}", width)
         elif row.waits:
-            yield from fitted(
-                "    waits for a predecessor, which is not here or which you cannot read", width
-            )
+            waits = t("waits for a predecessor, which is not here or which you cannot read")
+            yield from fitted(f"    {waits}", width)
 
 
 def _deed(row: GroupAuditRow, names: DisplayNames) -> str:
     """Return what a message does, unescaped."""
     feeds = people_in_words([FeedId.from_hex(feed) for feed in row.people], names)
-    where = "an unknown epoch" if row.epoch is None else short(row.epoch)
+    where = t("an unknown epoch") if row.epoch is None else short(row.epoch)
     match row.kind:
         case "group/init":
-            return "creates the group" if not row.previous else f"begins the epoch {where}"
+            return t("creates the group") if not row.previous else t("begins the epoch {epoch}", epoch=where)
         case "group/add-member":
-            return f"adds to {where}: {feeds}" + (f": {row.text}" if row.text else "")
+            return t("adds to {epoch}: {people}", epoch=where, people=feeds) + (
+                f": {row.text}" if row.text else ""
+            )
         case "group/exclude-member":
-            return f"excludes from {where}: {feeds}"
+            return t("excludes from {epoch}: {people}", epoch=where, people=feeds)
         case "broken":
-            return "(decrypted, but malformed)"
+            return t("(decrypted, but malformed)")
         case "post":
-            return f"posts: {t(BLOCKED) if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ''}"
+            text = t(BLOCKED) if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ""
+            return t("posts: {text}", text=text)
     return happening(row, names)

@@ -11,7 +11,7 @@ from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.estimate import packets_in_words
+from tinyssb_node.screens.languages import number, t, tn
 from tinyssb_node.screens.render import duration
 from tinyssb_node.store.entries import count_chunks, entry_layout
 from tinyssb_node.store.port import Store, StoredEntry
@@ -98,15 +98,19 @@ class FetchProgress:
         """Format a bar, packets, and an estimate of the time left."""
         full = limits.FETCH_BAR_CELLS * self.held // max(1, self.chunks)
         bar = "#" * full + "." * (limits.FETCH_BAR_CELLS - full)
-        return f"[{bar}] {self.held:,} of {packets_in_words(self.chunks)}{self._outlook(now_s)}"
+        held = number(self.held)
+        packets = tn(self.chunks, "{held} of {n} packet", "{held} of {n} packets", held=held)
+        return f"[{bar}] {packets}{self._outlook(now_s)}"
 
     def _outlook(self, now_s: float) -> str:
         if self.held == self.chunks:
             return ""
         left_s, silent_s = self.left_s(now_s), now_s - self.news_s
         if silent_s >= limits.FETCH_SILENT_S:
-            return f", none for {duration(int(silent_s * 1e6))}"
-        return ", waiting for the first" if left_s is None else f", about {duration(int(left_s * 1e6))} left"
+            return f", {t('none for {time}', time=duration(int(silent_s * 1e6)))}"
+        if left_s is None:
+            return f", {t('waiting for the first')}"
+        return f", {t('about {time} left', time=duration(int(left_s * 1e6)))}"
 
 
 def wait_for(

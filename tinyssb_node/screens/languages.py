@@ -105,13 +105,13 @@ def message(text: str) -> str:
     return text
 
 
-def t(text: str, **values: object) -> str:
+def t(text: str, /, **values: object) -> str:
     """Return a message in the language that is spoken, with *values* in the places that are named so."""
     found = _spoken.get().form(text) or text
     return found.format(**values) if values else found
 
 
-def tn(count: int, one: str, many: str, **values: object) -> str:
+def tn(count: int, one: str, many: str, /, **values: object) -> str:
     """Return the form of a message that *count* things need; `{n}` is the number itself."""
     found = _spoken.get().form(one, count) or (one if count == 1 else many)
     return found.format(n=number(count), **values)

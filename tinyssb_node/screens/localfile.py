@@ -11,6 +11,7 @@ from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import File, FileNameError, FileTooLongError, serialize_file
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.safetext import one_line
 
@@ -64,9 +65,11 @@ def _too_long(size: int, most: int) -> ProblemError:
 
 def file_title(file: File) -> str:
     """Return a file's name, size and type in a line, safe to show."""
-    name = one_line(file.name, limits.FILE_NAME_CELLS) or "a file without a name"
-    type_ = f" of {one_line(file.type, limits.FILE_NAME_CELLS)}" if file.type else ""
-    return f"{name}: {len(file.data):,} bytes{type_}"
+    name = one_line(file.name, limits.FILE_NAME_CELLS) or t("a file without a name")
+    size = tn(len(file.data), "{name}: {n} byte", "{name}: {n} bytes", name=name)
+    if not file.type:
+        return size
+    return t("{size} of {type}", size=size, type=one_line(file.type, limits.FILE_NAME_CELLS))
 
 
 def clean_name(name: str, otherwise: str) -> str:

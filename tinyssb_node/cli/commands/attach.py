@@ -20,6 +20,7 @@ from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.estimate import AirtimeCost, as_json, costs_in_words, estimate, packets_in_words
+from tinyssb_node.screens.languages import number, t, tn
 from tinyssb_node.screens.localfile import clean_name, file_title, read_local_file, save_file, saving_path
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.newfile import require_absent
@@ -102,13 +103,13 @@ def attach(arguments: argparse.Namespace) -> int:
             print("\n".join(lines))
             return 0
         if not arguments.yes and not confirm_cost(file, packets, costs):
-            print("Nothing was published.", file=sys.stderr)
+            print(t("Nothing was published."), file=sys.stderr)
             return ExitCode.ATTENTION
         row = node.publish(content)
     if arguments.json:
         return print_json([{"feed": row.feed, "seq": row.seq, "id": row.id, **about}])
-    print(f"Attached as entry {row.seq} of {row.feed}.")
-    print(f"Others save it with: tinyssb fetch {row.id[:12]}")
+    print(t("Attached as entry {n} of {feed}.", n=row.seq, feed=row.feed))
+    print(t("Others save it with: {command}", command=f"tinyssb fetch {row.id[:12]}"))
     return 0
 
 
@@ -122,11 +123,12 @@ def confirm_cost(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool
     about = "\n".join([file_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
     print(about, file=sys.stderr)
     if costs:
-        print("  This is for sending it once; packets that a peer misses are sent again.", file=sys.stderr)
+        once = t("This is for sending it once; packets that a peer misses are sent again.")
+        print(f"  {once}", file=sys.stderr)
     return confirm(
-        "Publish it? This cannot be undone.",
-        kept="Nothing was published.",
-        otherwise="Add --yes to publish without being asked.",
+        t("Publish it? This cannot be undone."),
+        kept=t("Nothing was published."),
+        otherwise=t("Add --yes to publish without being asked."),
     )
 
 
@@ -176,7 +178,14 @@ def _opened(arguments: argparse.Namespace, held: HeldFile) -> File | None:
 
 def _print_saved(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:
     if not arguments.json:
-        print(f"Saved {one_line(str(path))}, {len(file.data):,} bytes.")
+        print(
+            tn(
+                len(file.data),
+                "Saved {path}, {n} byte.",
+                "Saved {path}, {n} bytes.",
+                path=one_line(str(path)),
+            )
+        )
         return
     row = {
         "feed": entry.feed.hex(),
@@ -215,9 +224,9 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
         if entry is not None:
             assert record.dialect is not None, "a feed with entries has a dialect"
             return record, inspect_file(store, entry, record.dialect)
-    stored = f"entries 1 to {record.seq} are" if record.seq else "no entry is"
     raise ProblemError(
-        f"Entry {seq} of {record.feed.hex()} is not stored here; {stored}.",
+        f"Entry {seq} of {record.feed.hex()} is not stored here; "
+        + (f"entries 1 to {record.seq} are." if record.seq else "no entry is."),
         f"Wait until it has arrived, or choose another: tinyssb log {record.feed.hex()[:12]}",
         code="unknown_entry",
     )
@@ -261,13 +270,15 @@ def _await(
 def _screen(held: HeldFile) -> tuple[Callable[[str], None], Callable[[], None]]:
     """Return how to show a line of progress, each time in the same place, and how to end it."""
     if not _on_a_terminal():
-        missing = packets_in_words(held.chunks - held.held)
-        print(f"Waiting for {missing} of {held.chunks:,}.", file=sys.stderr)
+        missing, of = held.chunks - held.held, number(held.chunks)
+        words = tn(missing, "Waiting for {n} packet of {of}.", "Waiting for {n} packets of {of}.", of=of)
+        print(words, file=sys.stderr)
         return lambda _: None, lambda: None
     title = one_line(held.head.name or "", limits.FILE_NAME_CELLS)
     size = held.size if held.head.size is None else held.head.size
     print(
-        f"{title or 'A file'}, {size:,} bytes. Press Ctrl-C to stop waiting; the node continues to request the rest.",
+        f"{title or t('A file')}, {tn(size, '{n} byte', '{n} bytes')}. "
+        + t("Press Ctrl-C to stop waiting; the node continues to request the rest."),
         file=sys.stderr,
     )
     longest = 0

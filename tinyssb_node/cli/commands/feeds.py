@@ -13,6 +13,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.limits import FEED_ID_SIZE, NEWEST_MAX
 from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
+from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -161,15 +162,24 @@ def follow(arguments: argparse.Namespace) -> int:
     feed = _feed_to_follow(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed, arguments.newest)
-    code = _print_followed(arguments, row, "Now following", "Already following")
+    code = _print_followed(
+        arguments,
+        row,
+        t("Now following {feed}.", feed=row.feed),
+        t("Already following {feed}.", feed=row.feed),
+    )
     if row.pending and not arguments.json:
         print(
-            f"! Nobody here knows this id, so check its digits. It is pending. {PENDING_MEANING}\n"
-            f"If it is mistyped: tinyssb unfollow {row.feed}"
+            f"! {t('Nobody here knows this id, so check its digits. It is pending.')} {t(PENDING_MEANING)}\n"
+            + t("If it is mistyped: {command}", command=f"tinyssb unfollow {row.feed}")
         )
     if arguments.newest and not arguments.json:
         print(
-            f"Its {arguments.newest} newest entries are fetched before the others, from peers that support it."
+            tn(
+                arguments.newest,
+                "Its newest entry is fetched before the others, from peers that support it.",
+                "Its {n} newest entries are fetched before the others, from peers that support it.",
+            )
         )
     return code
 
@@ -179,9 +189,14 @@ def unfollow(arguments: argparse.Namespace) -> int:
     feed = feed_named(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
-    code = _print_followed(arguments, row, "No longer following", "Was not following")
+    code = _print_followed(
+        arguments,
+        row,
+        t("No longer following {feed}.", feed=row.feed),
+        t("Was not following {feed}.", feed=row.feed),
+    )
     if row.forgotten and not arguments.json:
-        print("It was pending: nothing of it had come. It is forgotten.")
+        print(t("It was pending: nothing of it had come. It is forgotten."))
     return code
 
 
@@ -246,9 +261,7 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
 
 
 def _print_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:
-    print(
-        json.dumps(row.fields()) if arguments.json else f"{changed if row.changed else unchanged} {row.feed}."
-    )
+    print(json.dumps(row.fields()) if arguments.json else changed if row.changed else unchanged)
     return 0
 
 

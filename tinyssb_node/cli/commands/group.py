@@ -18,7 +18,7 @@ from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import ERASE_DAYS_MAX
 from tinyssb_node.screens import group_files, limits
-from tinyssb_node.screens.estimate import as_json, estimate, packets_in_words
+from tinyssb_node.screens.estimate import as_json, estimate
 from tinyssb_node.screens.group_changes import (
     ACCEPTED,
     ADDED,
@@ -41,6 +41,7 @@ from tinyssb_node.screens.group_conversations import (
 )
 from tinyssb_node.screens.group_details import reviewed, short
 from tinyssb_node.screens.group_files import GroupFileDraft
+from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.message_commands import agreed, open_node, text_given
 from tinyssb_node.screens.options import (
@@ -206,12 +207,16 @@ def create(arguments: argparse.Namespace) -> int:
             return ExitCode.ATTENTION
         row = talk.client.group_create(name, feeds, days)
     others = [feed for feed in people if not names.is_own(feed)]
-    added = f" with {_shown(others, names)}" if others else ""
+    title = called(name, row.group)
+    made = t("Created the group {name}", name=title)
+    if others:
+        made = t("Created the group {name} with {people}", name=title, people=_shown(others, names))
+    command = f"tinyssb group post {short(row.group)} {t('TEXT')}"
     return _wrote(
         arguments,
         row,
-        f"Created the group {called(name, row.group)}{added}",
-        f"{kept_in_words(days)}\nPost a message to it: tinyssb group post {short(row.group)} TEXT",
+        made,
+        f"{kept_in_words(days)}\n{t('Post a message to it: {command}', command=command)}",
     )
 
 
@@ -231,8 +236,8 @@ def add_people(arguments: argparse.Namespace) -> int:
     return _wrote(
         arguments,
         row,
-        f"Added {_shown(people, names)}",
-        ADDED,
+        t("Added {people}", people=_shown(people, names)),
+        t(ADDED),
     )
 
 
@@ -244,12 +249,12 @@ def agreed_to_change(arguments: argparse.Namespace, talk: NodeSession, cost: Gro
     if not group_files.is_costly(cost) or arguments.yes:
         return True
     if confirm(
-        f"It takes more than {limits.POST_PACKETS_MAX} packets. Go on?",
-        kept="Nothing was written.",
-        otherwise="Add --yes to go on without being asked.",
+        t("It takes more than {n} packets. Go on?", n=limits.POST_PACKETS_MAX),
+        kept=t("Nothing was written."),
+        otherwise=t("Add --yes to go on without being asked."),
     ):
         return True
-    print("Nothing was written.", file=sys.stderr)
+    print(t("Nothing was written."), file=sys.stderr)
     return False
 
 
@@ -263,14 +268,14 @@ def exclude(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             return print_cost(arguments, talk, cost)
         if not arguments.yes and not confirm_exclusion(talk, cost, people, names):
-            print("Nothing was written.", file=sys.stderr)
+            print(t("Nothing was written."), file=sys.stderr)
             return ExitCode.ATTENTION
         row = talk.client.group_exclude(arguments.group, feeds)
     return _wrote(
         arguments,
         row,
-        f"Excluded {_shown(people, names)}",
-        EXCLUDED,
+        t("Excluded {people}", people=_shown(people, names)),
+        t(EXCLUDED),
     )
 
 
@@ -281,9 +286,9 @@ def confirm_exclusion(
     explanation = exclusion_preview(talk.client, cost, people, names)
     print("\n".join(explanation), file=sys.stderr)
     return confirm(
-        "Exclude them? You can add them again later, at the cost of an addition.",
-        kept="Nothing was written.",
-        otherwise="Add --yes to exclude them without being asked.",
+        t("Exclude them? You can add them again later, at the cost of an addition."),
+        kept=t("Nothing was written."),
+        otherwise=t("Add --yes to exclude them without being asked."),
     )
 
 
@@ -304,8 +309,8 @@ def leave(arguments: argparse.Namespace) -> int:
     return _wrote(
         arguments,
         row,
-        f"Left the group {short(row.group)}",
-        LEFT,
+        t("Left the group {group}", group=short(row.group)),
+        t(LEFT),
     )
 
 
@@ -315,7 +320,7 @@ def come_back(arguments: argparse.Namespace) -> int:
         row = talk.client.group_return(arguments.group)
     if arguments.json:
         return print_json([row.fields()])
-    print(f"You are in the group {short(row.group)} again. {RETURNED}")
+    print(t("You are in the group {group} again.", group=short(row.group)), t(RETURNED))
     return 0
 
 
@@ -389,12 +394,12 @@ def review(arguments: argparse.Namespace) -> int:
             if not agreed_to_change(arguments, talk, cost):
                 return ExitCode.ATTENTION
             row = talk.client.group_decide(arguments.group, fork, accept=True)
-            return _wrote(arguments, row, "Accepted the fork", ACCEPTED)
+            return _wrote(arguments, row, t("Accepted the fork"), t(ACCEPTED))
         if fork := arguments.reject:
             row = talk.client.group_decide(arguments.group, fork, accept=False)
             if arguments.json:
                 return print_json([row.fields()])
-            print(f"Rejected the fork. {REJECTED}")
+            print(t("Rejected the fork."), t(REJECTED))
             return 0
         names = _names_in(talk, arguments.group)
         rows = list(talk.client.group_review(arguments.group))
@@ -404,7 +409,7 @@ def review(arguments: argparse.Namespace) -> int:
         for line in reviewed(one, arguments.group, names):
             print("\n".join(fitted(line, width())))
     if not rows:
-        print("Nothing waits for your decision.")
+        print(t("Nothing waits for your decision."))
     return 0
 
 
@@ -429,7 +434,9 @@ def attach(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             print("\n".join(group_files.preview(talk.client, draft, cost)), file=sys.stderr)
         # The cost was just shown, so that the question is none but whether to go on.
-        if group_files.is_costly(cost) and not agreed(arguments, lambda: ["It takes more than 20 packets."]):
+        if group_files.is_costly(cost) and not agreed(
+            arguments, lambda: [t("It takes more than {n} packets.", n=limits.POST_PACKETS_MAX)]
+        ):
             return ExitCode.ATTENTION
         row = draft.publish(talk.client)
     id_ = row.entries[-1].id
@@ -437,8 +444,8 @@ def attach(arguments: argparse.Namespace) -> int:
     return _wrote(
         arguments,
         row,
-        f"Sent {file_title(file)} to the group {group}",
-        f"Others save it with: tinyssb group fetch {group} {short(id_)}",
+        t("Sent {file} to the group {group}", file=file_title(file), group=group),
+        t("Others save it with: {command}", command=f"tinyssb group fetch {group} {short(id_)}"),
     )
 
 
@@ -454,21 +461,23 @@ def fetch(arguments: argparse.Namespace) -> int:
         about = {"name": file.name, "type": file.type, "size": len(file.data), "path": str(path)}
         print(json.dumps(about))
         return 0
-    print(f"Saved {one_line(str(path))}, {len(file.data):,} bytes.")
+    print(tn(len(file.data), "Saved {path}, {n} byte.", "Saved {path}, {n} bytes.", path=one_line(str(path))))
     return 0
 
 
 def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
     """Print the id of a message that was posted to a group."""
-    return _wrote(arguments, row, f"Posted {short(row.entries[-1].id)} to the group {short(row.group)}", "")
+    posted = t("Posted {id} to the group {group}", id=short(row.entries[-1].id), group=short(row.group))
+    return _wrote(arguments, row, posted, "")
 
 
 def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
     """Print what was written: *what* is the beginning of the sentence."""
     if arguments.json:
         return print_json([row.fields()])
-    count = len(row.entries)
-    print(f"{what}: {count} message{'' if count == 1 else 's'} in {packets_in_words(row.packets)}.")
+    messages = tn(len(row.entries), "{n} message", "{n} messages")
+    cost = tn(row.packets, "{messages} in {n} packet", "{messages} in {n} packets", messages=messages)
+    print(f"{what}: {cost}.")
     if then:
         print(then)
     return 0
@@ -505,7 +514,7 @@ def list_groups(arguments: argparse.Namespace) -> int:
                 for line in invitations(rows, talk.names()):
                     print("\n".join(fitted(line, width())))
     else:
-        print("You are in no group. Create one: tinyssb group create NAME PERSON…")
+        print(t("You are in no group. Create one: {command}", command="tinyssb group create NAME PERSON…"))
     return 0
 
 

@@ -5,6 +5,7 @@ import sys
 
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network, positive
 from tinyssb_node.screens.safetext import wrapped
@@ -43,7 +44,10 @@ def search(arguments: argparse.Namespace) -> int:
         rows, in_groups = talk.search(words, limit)
         names = talk.names()
     if not in_groups:
-        text = "tinyssb: Private groups are not searched: the daemon has their keys, and is not running or is too old."
+        words_ = t(
+            "Private groups are not searched: the daemon has their keys, and is not running or is too old."
+        )
+        text = f"tinyssb: {words_}"
         columns = width()
         print("\n".join([text] if columns is None else wrapped(text, columns, 6)), file=sys.stderr)
     if arguments.json:
@@ -52,7 +56,7 @@ def search(arguments: argparse.Namespace) -> int:
         lines = ChatFormatter(names, width())
         lines.fit(rows)
         if not rows:
-            print("No message has all these words.")
+            print(t("No message has all these words."))
     for row in rows:
         for line in lines.found(row):
             print(line)
