@@ -51,7 +51,7 @@ def _is_help(node: ast.Assign) -> bool:
     return [one.id for one in node.targets if isinstance(one, ast.Name)] == ["more"]
 
 
-def _texts(node: ast.AST) -> Iterator[ast.Constant]:
+def _texts(node: ast.AST) -> Iterator[tuple[int, str]]:
     """Texts in a part of a module that are neither messages nor docstrings."""
     if isinstance(node, ast.Call) and _called(node) in ELSEWHERE | PYTHON_FUNCTIONS.keys():
         return
@@ -60,7 +60,7 @@ def _texts(node: ast.AST) -> Iterator[ast.Constant]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node
+        yield node.lineno, node.value
     for child in ast.iter_child_nodes(node):
         yield from _texts(child)
 
@@ -68,8 +68,8 @@ def _texts(node: ast.AST) -> Iterator[ast.Constant]:
 @pytest.mark.parametrize("path", TRANSLATED, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_sentences_are_messages(path: Path) -> None:
     bare = [
-        f"{text.lineno}: {text.value}"
-        for text in _texts(ast.parse(path.read_text("utf-8")))
-        if WORDS.search(str(text.value)) and not NO_SENTENCE.match(str(text.value))
+        (line, text)
+        for line, text in _texts(ast.parse(path.read_text("utf-8")))
+        if WORDS.search(text) and not NO_SENTENCE.match(text)
     ]
     assert bare == []
