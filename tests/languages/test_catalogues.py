@@ -69,7 +69,7 @@ def test_translations_have_the_places_of_their_messages(language: str, domain: s
 
 
 def _edges(text: str) -> tuple[bool, bool, bool]:
-    """Whether a text begins or ends with a space, and whether it ends with a full stop."""
+    """Tell if a text begins or ends with a space, and if it ends with a full stop."""
     return text[:1].isspace(), text[-1:].isspace(), text.endswith(".")
 
 

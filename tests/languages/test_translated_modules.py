@@ -47,7 +47,7 @@ def _called(node: ast.Call) -> str:
 
 
 def _is_help(node: ast.Assign) -> bool:
-    """Whether a text is for the help of a command."""
+    """Tell if a text is for the help of a command."""
     return [one.id for one in node.targets if isinstance(one, ast.Name)] == ["more"]
 
 

@@ -125,7 +125,7 @@ _EFFECTS = {
     GroupAction.HISTORY: HISTORY_MEANS,
 }
 _AFTER = {GroupAction.EXCLUDE: EXCLUDED, GroupAction.REJECT_FORK: REJECTED}
-"""What follows when a change was made, where it differs from the effect."""
+"""Sentence behind what was done, where it differs from that before it."""
 _DONE = {
     GroupAction.CREATE: message("Created the group {name} in {packets}."),
     GroupAction.ADD: message("Added {who} in {packets}."),

@@ -116,76 +116,74 @@ def status(arguments: argparse.Namespace) -> int:
         row = node.status()
     if arguments.json:
         return print_json([row.fields()])
-    invited = [line for one in row.networks for line in _invitations(arguments, one)]
-    print(
-        fields(
-            [
-                (t("name"), row.name),
-                (t("feed"), row.feed),
-                (t("dialect"), row.dialect),
-                (t("home"), row.home),
-                (
-                    t("running"),
-                    t(
-                        "{time} (start {boot}, process {pid})",
-                        time=duration(row.uptime_us),
-                        boot=row.boot,
-                        pid=row.pid,
-                    ),
-                ),
-                (t("writing"), row.read_only or _writing(row)),
-                *(
-                    (t("identity {name}", name=one.name), _identity(one, row.read_only))
-                    for one in row.identities
-                ),
-                (t("feeds"), _feeds(row)),
-                (
-                    t("forked feeds"),
-                    t("{n} (see `{command}`)", n=row.forked, command="tinyssb forks") if row.forked else 0,
-                ),
-                *(
-                    (f"{t('groups')}{_of(one)}", f"{waiting_reviews(one.group_reviews)}: {review_command()}")
-                    for one in row.networks
-                    if one.group_reviews
-                ),
-                *unread_line(arguments),
-                *invited,
-                *(
-                    (
-                        f"{t('follows')}{_of(one)}",
-                        t("{n} (see `{command}`)", n=pending_count(one.pending), command="tinyssb feeds"),
-                    )
-                    for one in row.networks
-                    if one.pending
-                ),
-                *(
-                    (f"{t('disk')}{_of(one)}", use_words(one.disk))
-                    for one in row.networks
-                    if one.disk is not None
-                ),
-                *(
-                    (f"{t('biggest others')}{_of(one)}", biggest_words(one.disk))
-                    for one in row.networks
-                    if one.disk is not None and one.disk.biggest
-                ),
-                *([(t("refused"), _refusals(row.turned_away))] if row.turned_away else []),
-                *(
-                    (t("limit {rule}", rule=one.rule), f"{what_was_refused(one)}. {what_to_do(one)}")
-                    for one in _limits(row)
-                ),
-                *(
-                    (f"{t('phones')}{_of(one)}", ". ".join(problem))
-                    for one in row.networks
-                    if (problem := phone_problem(one.phones)) is not None
-                ),
-                (t("faces up"), row.faces),
-                *((t("face {spec}", spec=short_spec(end.spec)), _endpoint(end)) for end in row.endpoints),
-                *((one.name, companion_text(one)) for one in row.companions),
-                *((t("network {name}", name=one.name), _holdings(one)) for one in row.networks[1:]),
-            ]
-        )
-    )
+    print(fields([*_facts(row), *unread_line(arguments), *_parts(arguments, row)]))
     return 0
+
+
+def _facts(row: StatusRow) -> list[tuple[str, object]]:
+    """Return what describes the node as a whole, by name."""
+    return [
+        (t("name"), row.name),
+        (t("feed"), row.feed),
+        (t("dialect"), row.dialect),
+        (t("home"), row.home),
+        (
+            t("running"),
+            t(
+                "{time} (start {boot}, process {pid})",
+                time=duration(row.uptime_us),
+                boot=row.boot,
+                pid=row.pid,
+            ),
+        ),
+        (t("writing"), row.read_only or _writing(row)),
+        *((t("identity {name}", name=one.name), _identity(one, row.read_only)) for one in row.identities),
+        (t("feeds"), _feeds(row)),
+        (
+            t("forked feeds"),
+            t("{n} (see `{command}`)", n=row.forked, command="tinyssb forks") if row.forked else 0,
+        ),
+        *(
+            (f"{t('groups')}{_of(one)}", f"{waiting_reviews(one.group_reviews)}: {review_command()}")
+            for one in row.networks
+            if one.group_reviews
+        ),
+    ]
+
+
+def _parts(arguments: argparse.Namespace, row: StatusRow) -> list[tuple[str, object]]:
+    """Return what describes its networks, links and companions, by name."""
+    return [
+        *(line for one in row.networks for line in _invitations(arguments, one)),
+        *(
+            (
+                f"{t('follows')}{_of(one)}",
+                t("{n} (see `{command}`)", n=pending_count(one.pending), command="tinyssb feeds"),
+            )
+            for one in row.networks
+            if one.pending
+        ),
+        *((f"{t('disk')}{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
+        *(
+            (f"{t('biggest others')}{_of(one)}", biggest_words(one.disk))
+            for one in row.networks
+            if one.disk is not None and one.disk.biggest
+        ),
+        *([(t("refused"), _refusals(row.turned_away))] if row.turned_away else []),
+        *(
+            (t("limit {rule}", rule=one.rule), f"{what_was_refused(one)}. {what_to_do(one)}")
+            for one in _limits(row)
+        ),
+        *(
+            (f"{t('phones')}{_of(one)}", ". ".join(problem))
+            for one in row.networks
+            if (problem := phone_problem(one.phones)) is not None
+        ),
+        (t("faces up"), row.faces),
+        *((t("face {spec}", spec=short_spec(end.spec)), _endpoint(end)) for end in row.endpoints),
+        *((one.name, companion_text(one)) for one in row.companions),
+        *((t("network {name}", name=one.name), _holdings(one)) for one in row.networks[1:]),
+    ]
 
 
 def unread_line(arguments: argparse.Namespace) -> list[tuple[str, object]]:
