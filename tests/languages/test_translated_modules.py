@@ -23,6 +23,7 @@ TRANSLATED = sorted(
         "tinyssb_node/cli/grouplines.py",
         "tinyssb_node/screens/*words.py",
         "tinyssb_node/screens/chatlines.py",
+        "tinyssb_node/screens/checkup.py",
         "tinyssb_node/screens/estimate.py",
         "tinyssb_node/screens/gaps.py",
         "tinyssb_node/screens/group_*.py",

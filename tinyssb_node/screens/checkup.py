@@ -19,6 +19,7 @@ from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.disk_words import disk_problem
+from tinyssb_node.screens.languages import number, t, tn
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.screens.render import duration
@@ -67,21 +68,28 @@ def examine(home: Home, *, optional: bool = True) -> list[CheckResult]:
 def _check_home(home: Home) -> CheckResult:
     home.require()
     if (mode := folder_reach(home.identity)) is not None:
-        access = "change" if mode & 0o022 else "read"
+        reach = {"folder": home.root, "mode": f"{mode:04o}"}
+        found = t("other users can read files in {folder}, where the secret key is (mode {mode})", **reach)
+        if mode & 0o022:
+            found = t(
+                "other users can change files in {folder}, where the secret key is (mode {mode})", **reach
+            )
         return CheckResult(
             "home",
             ok=False,
-            found=f"other users can {access} files in {home.root}, where the secret key is (mode {mode:04o})",
-            advice=f"Type: chmod 700 {shlex.quote(str(home.root))}",
+            found=found,
+            advice=t("Type: {command}", command=f"chmod 700 {shlex.quote(str(home.root))}"),
         )
     if not can_write(home.root):
         return CheckResult(
             "home",
             ok=False,
-            found=f"{home.root} cannot be written, but the node must write there",
-            advice="Stored entries can still be read (`tinyssb export`). Check the folder's owner, and that its disk "
-            "can be written. Or copy the whole home to a writable place, use the copy with --home, and never run "
-            "both.",
+            found=t("{folder} cannot be written, but the node must write there", folder=home.root),
+            advice=t(
+                "Stored entries can still be read (`tinyssb export`). Check the folder's owner, and that its disk "
+                "can be written. Or copy the whole home to a writable place, use the copy with --home, and never run "
+                "both."
+            ),
         )
     return CheckResult("home", ok=True, found=str(home.root))
 
@@ -93,12 +101,15 @@ def _check_identity(home: Home) -> CheckResult:
             read_node_identity(home.of_identity(name))
         except LocalError as error:
             return CheckResult(
-                "identity", ok=False, found=f"the identity '{name}': {error.message}", advice=error.hint
+                "identity",
+                ok=False,
+                found=t("the identity '{name}': {problem}", name=name, problem=error.message),
+                advice=error.hint,
             )
-    further = f"; further identities: {', '.join(names)}" if names else ""
-    return CheckResult(
-        "identity", ok=True, found=f"feed {kept.feed.hex()}, dialect {kept.dialect.value}{further}"
-    )
+    found = t("feed {feed}, dialect {dialect}", feed=kept.feed.hex(), dialect=kept.dialect.value)
+    if names:
+        found += f"; {t('further identities: {names}', names=', '.join(names))}"
+    return CheckResult("identity", ok=True, found=found)
 
 
 def _check_config(home: Home) -> CheckResult:
@@ -109,10 +120,14 @@ def _check_config(home: Home) -> CheckResult:
         return CheckResult(
             "config",
             ok=False,
-            found="it lists no faces, so the node has no links",
-            advice=f"Add a face to `faces` in {home.config}. Examples: docs/reference/faces.md",
+            found=t("it lists no faces, so the node has no links"),
+            advice=t("Add a face to `faces` in {file}. Examples: docs/reference/faces.md", file=home.config),
         )
-    return CheckResult("config", ok=True, found=f"name '{config.name}', faces {', '.join(config.faces)}")
+    return CheckResult(
+        "config",
+        ok=True,
+        found=t("name '{name}', faces {faces}", name=config.name, faces=", ".join(config.faces)),
+    )
 
 
 def _check_store(home: Home) -> CheckResult:
@@ -123,11 +138,11 @@ def _check_store(home: Home) -> CheckResult:
 
 def _check_network(home: Home, network: NetworkName) -> CheckResult:
     """Check the store of one network."""
-    prefix = "" if network == DEFAULT_NETWORK else f"network {network}: "
+    prefix = "" if network == DEFAULT_NETWORK else f"{t('network {name}', name=network)}: "
     path = home.of(network).store
     if not path.exists():
         return CheckResult(
-            "store", ok=True, found=f"{prefix}no store yet; it is created when the node first runs"
+            "store", ok=True, found=prefix + t("no store yet; it is created when the node first runs")
         )
     with closing(SqliteStore.open_readonly(path)) as store:
         records = store.feeds()
@@ -136,22 +151,28 @@ def _check_network(home: Home, network: NetworkName) -> CheckResult:
         return CheckResult(
             "store",
             ok=False,
-            found=f"{prefix}the node's own feed {forked[0]} is forked: two programs wrote it with one key",
-            advice="This cannot be repaired. Create a new node (`tinyssb --home FOLDER init`), and give people its id.",
+            found=prefix
+            + t("the node's own feed {feed} is forked: two programs wrote it with one key", feed=forked[0]),
+            advice=t(
+                "This cannot be repaired. Create a new node (`tinyssb --home FOLDER init`), and give people its id."
+            ),
         )
     entries = sum(record.seq for record in records)
-    return CheckResult("store", ok=True, found=f"{prefix}{len(records)} feeds, {entries:,} entries")
+    found = f"{prefix}{tn(len(records), '{n} feed', '{n} feeds')}, {tn(entries, '{n} entry', '{n} entries')}"
+    return CheckResult("store", ok=True, found=found)
 
 
 def _check_disk(home: Home) -> CheckResult:
     free = shutil.disk_usage(home.root).free
-    found = f"{free // 2**20:,} MiB free"
+    found = t("{n} MiB free", n=number(free // 2**20))
     if free < limits.DISK_ROOM_MIN:
         return CheckResult(
             "disk",
             ok=False,
             found=found,
-            advice="Free disk space, or lower `events.keep_mib` in config.toml: on a full disk the node cannot write.",
+            advice=t(
+                "Free disk space, or lower `events.keep_mib` in config.toml: on a full disk the node cannot write."
+            ),
         )
     return CheckResult("disk", ok=True, found=found)
 
@@ -164,8 +185,8 @@ def _check_clock(home: Home) -> CheckResult:
         return CheckResult(
             "clock",
             ok=False,
-            found=f"{found}, which is before this node was created",
-            advice="Set the clock. The node works, but logs and lists show wrong times.",
+            found=t("{time}, which is before this node was created", time=found),
+            advice=t("Set the clock. The node works, but logs and lists show wrong times."),
         )
     return CheckResult("clock", ok=True, found=found)
 
@@ -179,16 +200,23 @@ def _check_written(one: IdentityRow) -> CheckResult | None:
     """Check that a further identity can write; None if it can."""
     waiting, name = one.waiting, one.name
     if one.problem is not None:
-        found, advice = (
-            f"the identity '{name}' is not used: {one.problem}",
-            "Solve this, then restart the daemon.",
-        )
+        found = t("the identity '{name}' is not used: {problem}", name=name, problem=one.problem)
+        advice = t("Solve this, then restart the daemon.")
     elif one.frozen_at is not None:
-        found = f"the feed of '{name}' is forked at entry {one.frozen_at}, and can never be written again"
-        advice = "Type `tinyssb forks`. What to do: docs/reference/forks.md"
+        found = t(
+            "the feed of '{name}' is forked at entry {n}, and can never be written again",
+            name=name,
+            n=one.frozen_at,
+        )
+        advice = t("Type `tinyssb forks`. What to do: docs/reference/forks.md")
     elif waiting is not None:
-        found = f"the feed of '{name}' cannot be written yet: {waiting.reason}; {waiting.awaited}"
-        advice = "Wait until peers with the feed are in reach. Details: docs/reference/keys.md"
+        found = t(
+            "the feed of '{name}' cannot be written yet: {reason}; {awaited}",
+            name=name,
+            reason=waiting.reason,
+            awaited=waiting.awaited,
+        )
+        advice = t("Wait until peers with the feed are in reach. Details: docs/reference/keys.md")
     else:
         return None
     return CheckResult("daemon", ok=False, found=found, advice=advice, about=f"identity {name}")
@@ -201,8 +229,10 @@ def _check_open(end: EndpointRow) -> CheckResult | None:
     return CheckResult(
         "daemon",
         ok=False,
-        found=f"the face {end.spec} is not open: {end.problem}",
-        advice="The node retries every half minute. If the face can never work, change `faces` in config.toml.",
+        found=t("the face {spec} is not open: {problem}", spec=end.spec, problem=end.problem),
+        advice=t(
+            "The node retries every half minute. If the face can never work, change `faces` in config.toml."
+        ),
         about=f"face {end.spec}",
     )
 
@@ -214,9 +244,14 @@ def _check_airtime(account: AirtimeRow) -> CheckResult | None:
     return CheckResult(
         "airtime",
         ok=False,
-        found=f"{account.band}: the airtime that the law allows is used up; the next message is sent in "
-        f"{duration(account.wait_us)}",
-        advice="Messages wait, and none is lost. What took the airtime: tinyssb airtime",
+        found=t(
+            "{band}: the airtime that the law allows is used up; the next message is sent in {time}",
+            band=account.band,
+            time=duration(account.wait_us),
+        ),
+        advice=t(
+            "Messages wait, and none is lost. What took the airtime: {command}", command="tinyssb airtime"
+        ),
         about=account.band,
     )
 
@@ -250,19 +285,27 @@ def _found_in(network: NetworkRow, part: str, problem: tuple[str, str] | None) -
 
 def _where(network: NetworkRow) -> str:
     """Return the beginning of what is found in a network."""
-    return "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
+    return "" if network.name == DEFAULT_NETWORK else f"{t('network {name}', name=network.name)}: "
 
 
 def _check_companion(one: CompanionRow) -> CheckResult | None:
     """Check that a companion process runs; None if it does."""
     if one.problem is None:
         return None
-    times = f" {one.ends:,} times" if one.ends > 1 else ""
-    after = "Then restart the daemon." if one.given_up else "It is started again automatically."
+    ended = {"name": one.name, "problem": one.problem}
+    found = t("the {name} has ended: {problem}", **ended)
+    if one.ends > 1:
+        found = tn(
+            one.ends,
+            "the {name} has ended {n} time: {problem}",
+            "the {name} has ended {n} times: {problem}",
+            **ended,
+        )
+    after = t("Then restart the daemon.") if one.given_up else t("It is started again automatically.")
     return CheckResult(
         "daemon",
         ok=False,
-        found=f"the {one.name} has ended{times}: {one.problem}",
+        found=found,
         advice=f"{one.advice} {after}".lstrip(),
         about=one.name,
     )
@@ -281,21 +324,27 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
             "daemon",
             ok=False,
             found=status.read_only,
-            advice="Free disk space; the node then continues automatically.",
+            advice=t("Free disk space; the node then continues automatically."),
         )
     if (frozen_at := status.frozen_at) is not None:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"this node's own feed is forked at entry {frozen_at}, and can never be written again",
-            advice="Type `tinyssb forks`. What to do: docs/reference/forks.md",
+            found=t(
+                "this node's own feed is forked at entry {n}, and can never be written again", n=frozen_at
+            ),
+            advice=t("Type `tinyssb forks`. What to do: docs/reference/forks.md"),
         )
     if (waiting := status.waiting) is not None:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"the node's own feed cannot be written yet: {waiting.reason}; {waiting.awaited}",
-            advice="Wait until peers with the feed are in reach. Details: docs/reference/keys.md",
+            found=t(
+                "the node's own feed cannot be written yet: {reason}; {awaited}",
+                reason=waiting.reason,
+                awaited=waiting.awaited,
+            ),
+            advice=t("Wait until peers with the feed are in reach. Details: docs/reference/keys.md"),
         )
     parts = (
         *map(_check_written, status.identities),
@@ -312,8 +361,14 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"the daemon has version {status.version}, this command {version()}",
-            advice="Restart the daemon: sudo systemctl restart tinyssb (or end `tinyssb run`, and type it again)",
+            found=t(
+                "the daemon has version {daemon}, this command {command}",
+                daemon=status.version,
+                command=version(),
+            ),
+            advice=t(
+                "Restart the daemon: sudo systemctl restart tinyssb (or end `tinyssb run`, and type it again)"
+            ),
         )
     faces = status.faces
-    return CheckResult("daemon", ok=True, found=f"running, {faces} face{'' if faces == 1 else 's'} up")
+    return CheckResult("daemon", ok=True, found=tn(faces, "running, {n} face up", "running, {n} faces up"))
