@@ -16,4 +16,4 @@ def test_a_pushed_side_chain_fits_the_queue() -> None:
 
 
 def test_answers_that_wait_are_forgotten_after_what_was_given() -> None:
-    assert limits.RECENT_MAX > limits.QUEUE_MAX
+    assert limits.JUST_GIVEN_MAX > limits.QUEUE_MAX

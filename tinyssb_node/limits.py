@@ -74,8 +74,8 @@ SET_MAX: Final = 255
 KNOWN_FEEDS_MAX: Final = 32_768
 """Most feeds that a node knows, in its set and beyond it: three times what the largest gateway was measured with
 (docs/reference/benchmarks.md), some 40 MB."""
-EMPTY_FEEDS_MAX: Final = 1_024
-"""Feeds beyond the set that peers named and that no entry came of: the oldest makes room."""
+EMPTY_FEEDS_MAX: Final = 512
+"""Feeds beyond the set that peers named and that no entry came of: the oldest makes room. Each takes 2 kB."""
 SOUGHT_FEEDS_MAX: Final = 256
 """Those of them that a peer wants and that are kept in the store, where a gateway looks for them."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
@@ -107,6 +107,9 @@ ORPHANS_MAX: Final = 512
 """Packets kept that nothing expects yet (arrived before their predecessor): 60 kB."""
 RECENT_MAX: Final = 2_048
 """Packet hashes remembered per face, to detect duplicates and to suppress what was just on the air."""
+JUST_GIVEN_MAX: Final = 1_088
+"""Feeds, side chains, marks and so on in a table of a face, because they were just given or asked for. A flood of lies
+fills all such tables: with 2,048 of each they took two megabytes more."""
 COPIES_US: Final = 600_000_000
 """Time in which a second copy of an entry or chunk shows that somebody repeats what all have: ten minutes."""
 QUEUE_MAX: Final = 1_024

@@ -110,7 +110,7 @@ def reduce_garbage_collection() -> None:
     not wait for too long.
     """
     gc.freeze()
-    gc.set_threshold(2_000, 5, 5)
+    gc.set_threshold(2_000, 5, 2)
 
 
 def return_memory() -> None:

@@ -171,7 +171,7 @@ def _row(table: OrderedDict[FeedId, V], feed: FeedId, make: Callable[[], V]) -> 
     """Return the row of *feed*, added if need be; the one that was used longest ago makes room."""
     row = table.setdefault(feed, make())
     table.move_to_end(feed)
-    if len(table) > limits.RECENT_MAX:
+    if len(table) > limits.JUST_GIVEN_MAX:
         table.popitem(last=False)
     return row
 

@@ -169,13 +169,13 @@ class _Exchange:
         """Feeds of which a peer has more; those that are due to be asked for come first."""
         self.asking: dict[tuple[bytes, int], None] = {}
         """Marks and short ids to ask for, each with its salt."""
-        self.asked: RecentSet[tuple[bytes, int]] = RecentSet(limits.RECENT_MAX)
+        self.asked: RecentSet[tuple[bytes, int]] = RecentSet(limits.JUST_GIVEN_MAX)
         """Those that were asked for."""
         self.asks: RepeatLimiter[tuple[bytes, int]] = RepeatLimiter(
-            wait_us=_LOSSY_PAUSE_US, wait_max_us=_ASK_PAUSE_MAX_US, most=limits.RECENT_MAX
+            wait_us=_LOSSY_PAUSE_US, wait_max_us=_ASK_PAUSE_MAX_US, most=limits.JUST_GIVEN_MAX
         )
         """How often they were: what is named again and again and refused here is asked for ever more rarely."""
-        self.left: RecentSet[FeedId] = RecentSet(limits.RECENT_MAX)
+        self.left: RecentSet[FeedId] = RecentSet(limits.JUST_GIVEN_MAX)
         """Feeds of which a peer was told that they have left here."""
         self.giving: dict[FeedId, None] = {}
         """Feeds whose ids to give."""

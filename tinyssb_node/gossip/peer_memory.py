@@ -48,24 +48,24 @@ class PeerMemory:
         self._queue = queue
         self._shared = profile.medium is not LinkMedium.STREAM
         self.given_entries: RecentReplies[FeedId] = RecentReplies(
-            hold_us=profile.hold_us, most=limits.RECENT_MAX
+            hold_us=profile.hold_us, most=limits.JUST_GIVEN_MAX
         )
         self.given_chunks: RecentReplies[tuple[FeedId, int]] = RecentReplies(
-            hold_us=profile.hold_us, most=limits.RECENT_MAX
+            hold_us=profile.hold_us, most=limits.JUST_GIVEN_MAX
         )
         self.next_entry: LatestByKey[FeedId] = LatestByKey(limits.KNOWN_FEEDS_MAX)
         """Next sequence number the peer of a stream takes, by its WANTs and what it was given."""
-        self.next_chunk: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.RECENT_MAX)
+        self.next_chunk: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.JUST_GIVEN_MAX)
         """Next chunk the peer of a stream takes, likewise."""
         self.entry_credit: ReplyCredit[FeedId] = ReplyCredit(profile.burst, profile.burst_max)
         self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
         self._repeats: RepeatLimiter[tuple[FeedId | tuple[FeedId, int], int]] = RepeatLimiter(
             wait_us=limits.REPEAT_PACKETS * profile.airtime_us[limits.PACKET_SIZE] or profile.hold_us,
             wait_max_us=limits.REPEAT_MAX_US if queue.on_air else _WIRE_REPEAT_MAX_US,
-            most=limits.RECENT_MAX,
+            most=limits.JUST_GIVEN_MAX,
         )
         """Requests that were answered on a wire, and blocks of chunks that were given on the air."""
-        self._chunk_asked: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.RECENT_MAX)
+        self._chunk_asked: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.JUST_GIVEN_MAX)
         self.want_cursor = RequestCursor()
         self._named = 0
         self._followed = 0

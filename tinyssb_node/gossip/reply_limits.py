@@ -60,7 +60,7 @@ class ReplyLimits:
         self._given: RepeatLimiter[_Key] = RepeatLimiter(
             wait_us=limits.REPEAT_PACKETS * queue.profile.airtime_us[limits.PACKET_SIZE],
             wait_max_us=limits.REPEAT_MAX_US,
-            most=limits.RECENT_MAX,
+            most=limits.JUST_GIVEN_MAX,
         )
         self._news: OrderedDict[FeedId, _News] = OrderedDict()
 

@@ -4,7 +4,6 @@ Requests on the air are not signed, and names cost nothing, so repeats are count
 that request it. What was given as often as honest loss explains is given ever more rarely from then on.
 """
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import floor
@@ -40,7 +39,7 @@ class RepeatLimiter(Generic[K]):
         self._wait_us = wait_us
         self._wait_max_us = wait_max_us
         self._most = most
-        self._given: OrderedDict[K, _Given] = OrderedDict()
+        self._given: dict[K, _Given] = {}
 
     def allows(self, key: K, length: int, now_us: int, *, taking: bool = False, spare: bool = False) -> bool:
         """Return True if a packet of *key*, which has so many, may be given now. *taking*: the peer that requests it
@@ -55,12 +54,11 @@ class RepeatLimiter(Generic[K]):
 
     def gave(self, key: K, length: int, now_us: int, packets: int = 1) -> None:
         """Record that so many packets of *key* are given now."""
-        given = self._given.get(key)
+        given = self._given.pop(key, None)
         before = 0.0 if given is None else _left(given, length, now_us)
         self._given[key] = _Given(before + packets, now_us)
-        self._given.move_to_end(key)
         if len(self._given) > self._most:
-            self._given.popitem(last=False)
+            del self._given[next(iter(self._given))]
 
 
 def _left(given: _Given, length: int, now_us: int) -> float:

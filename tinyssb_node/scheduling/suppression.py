@@ -68,16 +68,16 @@ class LatestByKey(Generic[K]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._numbers: OrderedDict[K, int] = OrderedDict()
+        self._numbers: dict[K, int] = {}
 
     def __getitem__(self, key: K) -> int | None:
         return self._numbers.get(key)
 
     def __setitem__(self, key: K, number: int) -> None:
+        self._numbers.pop(key, None)
         self._numbers[key] = number
-        self._numbers.move_to_end(key)
         if len(self._numbers) > self._most:
-            self._numbers.popitem(last=False)
+            del self._numbers[next(iter(self._numbers))]
 
 
 class RecentSet(Generic[K]):
@@ -85,14 +85,14 @@ class RecentSet(Generic[K]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._seen: OrderedDict[K, int] = OrderedDict()
+        self._seen: dict[K, int] = {}
 
     def add(self, key: K, now_us: int) -> None:
         """Remember *key* as seen now."""
+        self._seen.pop(key, None)
         self._seen[key] = now_us
-        self._seen.move_to_end(key)
         if len(self._seen) > self._most:
-            self._seen.popitem(last=False)
+            del self._seen[next(iter(self._seen))]
 
     def within(self, key: K, span_us: int, now_us: int) -> bool:
         """Return True if *key* was seen in the last *span_us*."""
