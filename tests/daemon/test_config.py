@@ -202,7 +202,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             "zzz = 1",
             "zzz",
             "zzz = 1",
-            "there are acknowledge.enabled, control.group, control.socket, disk.",
+            "there are acknowledge.enabled, alerts.",
         ),
     ],
 )

@@ -103,7 +103,7 @@ def test_commands_speak_of_the_network_they_are_told(villager: RunningDaemon) ->
     assert said(villager, "log", "me") == ""
     assert "good" in said(villager, "show", "me", "1", "--network", "village")
     assert "network village:" in said(villager, "status")
-    assert "1 feeds with 1 entries" in said(villager, "status"), "the pending one is forgotten"
+    assert "1 feed with 1 entry" in said(villager, "status"), "the pending one is forgotten"
     assert "entry" in said(villager, "events", "--network", "village", "--kind", "entry", "--limit", "999")
     assert said(villager, "events", "--kind", "entry", "--limit", "999") == ""
     assert "1 entries" in said(villager, "verify", "--network", "village")

@@ -90,9 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser(argv).parse_args(argv)
     from tinyssb_node.screens.languages import environment_language, speak
 
-    # What programs read is the same in all languages.
-    speak(None if getattr(arguments, "json", False) else environment_language())
     try:
+        # What programs read is the same in all languages.
+        speak(None if getattr(arguments, "json", False) else environment_language())
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
@@ -108,6 +108,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.OK
     except KeyboardInterrupt:
         return 130
+    finally:
+        speak(None)
     return code
 
 
