@@ -1,10 +1,11 @@
 """A connection to an MQTT broker, by aiomqtt. That is an optional extra, so this module is imported only for a
-configured broker: by MQTT faces, and by the shipper of event logs."""
+configured broker: by MQTT faces, the shipper of event logs, and the bridge to Home Assistant."""
 
 import asyncio
 import logging
+import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from traceback import clear_frames
@@ -17,8 +18,10 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from tinyssb_node.errors import LocalError
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import BrokerError
+from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.faces.mqtt_spec import MqttSpec
 
 ONLINE: Final = b"online"
@@ -170,6 +173,34 @@ async def connected(
         yield broker
     finally:
         await _leave(client)
+
+
+async def visit_broker(
+    spec: MqttSpec,
+    credentials: BrokerCredentials,
+    visit: Callable[[Broker], Awaitable[None]],
+    tell: Callable[[str, str], None],
+) -> None:
+    """Connect, and *visit* the broker until that ends. *tell* is called with what the user may have to solve, and the
+    remedy or nothing. Other errors are raised."""
+    try:
+        password, tls = read_password(spec, os.environ), make_tls(spec)
+        async with connected(spec, credentials, password, tls, lambda _size: None) as broker:
+            await visit(broker)
+    except* BrokerError as errors:
+        error = first_error(errors)
+        assert isinstance(error, BrokerError)
+        tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
+    except* LocalError as errors:
+        tell(str(first_error(errors)), "")
+
+
+def first_error(errors: BaseExceptionGroup[Exception]) -> BaseException:
+    """Return the first error of a group, and of groups in it."""
+    first: BaseException = errors
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first
 
 
 async def _leave(client: aiomqtt.Client) -> None:

@@ -2,7 +2,6 @@
 Of the daemon it needs only the files."""
 
 import asyncio
-import os
 import random
 import secrets
 import time
@@ -16,11 +15,16 @@ from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.setup import node_name, read_node_identity
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
-from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError
-from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, BrokerCredentials, connected
-from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
+from tinyssb_node.faces.mqtt_broker import (
+    OFFLINE,
+    ONLINE,
+    Broker,
+    BrokerCredentials,
+    first_error,
+    visit_broker,
+)
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.shipping.config import ship_config
 from tinyssb_node.shipping.files import (
@@ -143,17 +147,9 @@ class Shipper:
         while True:
             began_s = time.monotonic()
             try:
-                password, tls = read_password(spec, os.environ), make_tls(spec)
-                async with connected(spec, self._caller(), password, tls, lambda _size: None) as broker:
-                    await self._visit(broker)
-            except* BrokerError as errors:
-                error = _first(errors)
-                assert isinstance(error, BrokerError)
-                self._tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
-            except* LocalError as errors:
-                self._tell(str(_first(errors)))
+                await visit_broker(spec, self._caller(), self._visit, self._tell)
             except* OSError as errors:
-                self._tell(f"the event log cannot be read: {_first(errors)}")
+                self._tell(f"the event log cannot be read: {first_error(errors)}")
             backoff.link_was_up(time.monotonic() - began_s)
             self._save()
             await asyncio.sleep(backoff.next_s())
@@ -290,13 +286,6 @@ class Shipper:
                 log.written = state
             except OSError as error:
                 self._logger.warning("the state of shipping was not saved", error=error.strerror)
-
-
-def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
-    first: BaseException = errors
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first
 
 
 def _now_us() -> int:

@@ -1,7 +1,6 @@
 """The bridge to Home Assistant: it publishes the node to the broker, and takes texts from it."""
 
 import asyncio
-import os
 import random
 import time
 from collections.abc import Callable
@@ -20,8 +19,7 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError
-from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, BrokerCredentials, connected
-from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
+from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, BrokerCredentials, visit_broker
 from tinyssb_node.faces.mqtt_spec import MqttSpec
 from tinyssb_node.scheduling.token_bucket import TokenBucket
 
@@ -52,19 +50,10 @@ class HomeBridge:
 
     async def run(self) -> None:
         """Connect, publish, and connect again, until cancelled."""
-        spec, backoff = self._spec, Backoff(random.random, max_s=limits.RETRY_MAX_S)
+        backoff = Backoff(random.random, max_s=limits.RETRY_MAX_S)
         while True:
             began_s = time.monotonic()
-            try:
-                password, tls = read_password(spec, os.environ), make_tls(spec)
-                async with connected(spec, self._caller(), password, tls, lambda _size: None) as broker:
-                    await self._visit(broker)
-            except* BrokerError as errors:
-                error = _first(errors)
-                assert isinstance(error, BrokerError)
-                self._tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
-            except* LocalError as errors:
-                self._tell(str(_first(errors)))
+            await visit_broker(self._spec, self._caller(), self._visit, self._tell)
             backoff.link_was_up(time.monotonic() - began_s)
             await asyncio.sleep(backoff.next_s())
 
@@ -164,10 +153,3 @@ class HomeBridge:
             self._logger.warning("Home Assistant is not told of this node", problem=told)
         else:
             self._logger.info("connected to Home Assistant's broker", broker=self._spec.place)
-
-
-def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
-    first: BaseException = errors
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first
