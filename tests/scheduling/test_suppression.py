@@ -71,7 +71,7 @@ def test_the_longest_untouched_chain_is_forgotten_first(given: RecentReplies[str
 
 
 def test_latest_keeps_the_latest_number_of_a_bounded_many() -> None:
-    latest: LatestByKey[str] = LatestByKey(2)
+    latest: LatestByKey[str, int] = LatestByKey(2)
     latest["a"] = 1
     latest["b"] = 2
     latest["a"] = 3

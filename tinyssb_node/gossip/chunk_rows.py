@@ -58,7 +58,7 @@ class ChunkRows:
             wait_max_us=limits.REPEAT_MAX_US,
             most=limits.CHUNK_ROWS_MAX,
         )
-        self._wanted: LatestByKey[ChunkBlockId] = LatestByKey(limits.CHUNK_ROWS_MAX)
+        self._wanted: LatestByKey[ChunkBlockId, int] = LatestByKey(limits.CHUNK_ROWS_MAX)
         """Rows of each chunk block that were requested last: a peer that takes what it gets requests ever fewer."""
         self._distrust_until_us: int | None = None
         self._plain_until_us: int | None = None

@@ -53,9 +53,9 @@ class PeerMemory:
         self.given_chunks: RecentReplies[tuple[FeedId, int]] = RecentReplies(
             hold_us=profile.hold_us, most=limits.JUST_GIVEN_MAX
         )
-        self.next_entry: LatestByKey[FeedId] = LatestByKey(limits.KNOWN_FEEDS_MAX)
+        self.next_entry: LatestByKey[FeedId, int] = LatestByKey(limits.KNOWN_FEEDS_MAX)
         """Next sequence number the peer of a stream takes, by its WANTs and what it was given."""
-        self.next_chunk: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.JUST_GIVEN_MAX)
+        self.next_chunk: LatestByKey[tuple[FeedId, int], int] = LatestByKey(limits.JUST_GIVEN_MAX)
         """Next chunk the peer of a stream takes, likewise."""
         self.entry_credit: ReplyCredit[FeedId] = ReplyCredit(profile.burst, profile.burst_max)
         self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
@@ -65,7 +65,7 @@ class PeerMemory:
             most=limits.JUST_GIVEN_MAX,
         )
         """Requests that were answered on a wire, and blocks of chunks that were given on the air."""
-        self._chunk_asked: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.JUST_GIVEN_MAX)
+        self._chunk_asked: LatestByKey[tuple[FeedId, int], int] = LatestByKey(limits.JUST_GIVEN_MAX)
         self.want_cursor = RequestCursor()
         self._named = 0
         self._followed = 0

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from math import floor
 from typing import Final, Generic, TypeVar
 
+from tinyssb_node.scheduling.suppression import LatestByKey
+
 K = TypeVar("K", bound=Hashable)
 
 _SPARE: Final = 4
@@ -38,13 +40,12 @@ class RepeatLimiter(Generic[K]):
         *wait_max_us*."""
         self._wait_us = wait_us
         self._wait_max_us = wait_max_us
-        self._most = most
-        self._given: dict[K, _Given] = {}
+        self._given: LatestByKey[K, _Given] = LatestByKey(most)
 
     def allows(self, key: K, length: int, now_us: int, *, taking: bool = False, spare: bool = False) -> bool:
         """Return True if a packet of *key*, which has so many, may be given now. *taking*: the peer that requests it
         has taken what it got before. *spare*: enough airtime is left for repeats."""
-        given = self._given.get(key)
+        given = self._given[key]
         if given is None:
             return True
         free = (length + _SPARE) * (_TAKING if taking else 1)
@@ -54,11 +55,9 @@ class RepeatLimiter(Generic[K]):
 
     def gave(self, key: K, length: int, now_us: int, packets: int = 1) -> None:
         """Record that so many packets of *key* are given now."""
-        given = self._given.pop(key, None)
+        given = self._given[key]
         before = 0.0 if given is None else _left(given, length, now_us)
         self._given[key] = _Given(before + packets, now_us)
-        if len(self._given) > self._most:
-            del self._given[next(iter(self._given))]
 
 
 def _left(given: _Given, length: int, now_us: int) -> float:

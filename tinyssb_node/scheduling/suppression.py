@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from tinyssb_node import limits
 
 K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @dataclass(slots=True)
@@ -63,38 +64,34 @@ class RecentReplies(Generic[K]):
         return asked
 
 
-class LatestByKey(Generic[K]):
-    """The latest number of each of a bounded number of keys; the longest unset is forgotten first."""
+class LatestByKey(Generic[K, V]):
+    """The latest value of each of a bounded number of keys; the longest unset is forgotten first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._numbers: dict[K, int] = {}
+        self._values: dict[K, V] = {}
 
-    def __getitem__(self, key: K) -> int | None:
-        return self._numbers.get(key)
+    def __getitem__(self, key: K) -> V | None:
+        return self._values.get(key)
 
-    def __setitem__(self, key: K, number: int) -> None:
-        self._numbers.pop(key, None)
-        self._numbers[key] = number
-        if len(self._numbers) > self._most:
-            del self._numbers[next(iter(self._numbers))]
+    def __setitem__(self, key: K, value: V) -> None:
+        self._values.pop(key, None)
+        self._values[key] = value
+        if len(self._values) > self._most:
+            del self._values[next(iter(self._values))]
 
 
 class RecentSet(Generic[K]):
     """A bounded set of things seen, with the time each was last seen."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._seen: dict[K, int] = {}
+        self._seen: LatestByKey[K, int] = LatestByKey(most)
 
     def add(self, key: K, now_us: int) -> None:
         """Remember *key* as seen now."""
-        self._seen.pop(key, None)
         self._seen[key] = now_us
-        if len(self._seen) > self._most:
-            del self._seen[next(iter(self._seen))]
 
     def within(self, key: K, span_us: int, now_us: int) -> bool:
         """Return True if *key* was seen in the last *span_us*."""
-        at_us = self._seen.get(key)
+        at_us = self._seen[key]
         return at_us is not None and now_us - at_us < span_us
