@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -167,19 +168,29 @@ def heard(talk: NodeSession, count: int) -> list[tuple[str | None, str]]:
     return [(talk.names().name(row.feed), row.text) for row in talk.catalog.messages("public")]
 
 
-def test_two_guests_write_as_themselves_and_another_node_reads_them(
-    browser: Browser, hut: tuple[Path, Path, str, str]
-) -> None:
-    ana, ben, address, token = hut
+@contextmanager
+def two_nodes(
+    hut: tuple[Path, Path, str, str],
+) -> Iterator[tuple[NodeSession, NodeSession, PoorLink, str]]:
+    """Ana's node and Ben's, each with its owner's session; a link to Ana's page that can be down, and its address."""
+    ana, ben, address, _ = hut
     link = PoorLink(round_trip_s=0.0, loss=0.0)
     with (
         daemon(ana),
         daemon(ben),
-        NodeSession.at_home(str(ben)) as talk,
-        NodeSession.at_home(str(ana)) as host,
+        NodeSession.at_home(str(ben)) as bens,
+        NodeSession.at_home(str(ana)) as anas,
         over(link, address) as near,
     ):
         ask_until(address, "/api/session", served=True)
+        yield anas, bens, link, near
+
+
+def test_two_guests_write_as_themselves_and_another_node_reads_them(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    *_, address, token = hut
+    with two_nodes(hut) as (host, talk, link, near):
         host.call_me("Ana")
         host.say("Welcome at the hut.")
         with (
@@ -243,16 +254,8 @@ def test_a_guest_and_a_person_of_another_node_write_to_each_other_privately(
     browser: Browser, hut: tuple[Path, Path, str, str]
 ) -> None:
     """The node that carries it can read nothing of it: the key is in the browser."""
-    ana, ben, address, token = hut
-    link = PoorLink(round_trip_s=0.0, loss=0.0)
-    with (
-        daemon(ana),
-        daemon(ben),
-        NodeSession.at_home(str(ben)) as talk,
-        NodeSession.at_home(str(ana)) as host,
-        over(link, address) as near,
-    ):
-        ask_until(address, "/api/session", served=True)
+    *_, address, token = hut
+    with two_nodes(hut) as (host, talk, link, near):
         talk.call_me("Ben")
         with Visit(browser, near, width=320, worker=True) as visit:
             page = enter(visit, near, token)

@@ -4,13 +4,12 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.poor_link import PoorLink, over
-from tests.browser.test_node_page_reach import FIND, FIRST_LOAD_MAX, VIEWS, WIDE
+from tests.browser.test_node_page_reach import FIND, FIRST_LOAD_MAX, VIEWS, WIDE, first_load
 from tests.browser.visits import AXE, Visit
 from tests.web.fake import FakeNode, friendly_mesh, serving, with_fork, with_group
 from tinyssb_node.screens.languages import LANGUAGES
@@ -68,18 +67,7 @@ def test_no_view_is_wider_than_a_small_phone(browser: Browser, language: str) ->
 @every_language
 def test_the_first_load_is_small(browser: Browser, language: str) -> None:
     with visited(browser, language) as visit:
-        talk = visit.context.new_cdp_session(visit.page)
-        talk.send("Network.enable")
-        sizes: list[int] = []
-
-        def loaded(event: dict[str, Any]) -> None:
-            sizes.append(int(event["encodedDataLength"]))
-
-        talk.on("Network.loadingFinished", loaded)
-        page = look_at(visit, "/c/public")
-        expect(page.locator(".message").first).to_be_visible()
-        page.wait_for_load_state("load")
-        assert 20_000 < sum(sizes) < FIRST_LOAD_MAX
+        assert 20_000 < first_load(visit, look_at) < FIRST_LOAD_MAX
 
 
 def test_german_plurals_numbers_and_dates(browser: Browser) -> None:

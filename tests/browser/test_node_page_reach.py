@@ -1,5 +1,6 @@
 """The node's page for everybody: WCAG 2.2 AA on all views, low windows, large text, few bytes, a poor link."""
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -98,21 +99,26 @@ def test_nothing_moves_by_itself(browser: Browser) -> None:
         assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).scrollBehavior") == "auto"
 
 
+def first_load(visit: Visit, look: Callable[[Visit, str], Page]) -> int:
+    """*look* at the page; returns the bytes that came until it was there."""
+    talk = visit.context.new_cdp_session(visit.page)
+    talk.send("Network.enable")
+    sizes: list[int] = []
+
+    def loaded(event: dict[str, Any]) -> None:
+        sizes.append(int(event["encodedDataLength"]))
+
+    talk.on("Network.loadingFinished", loaded)
+    page = look(visit, "/c/public")
+    expect(page.locator(".message").first).to_be_visible()
+    page.wait_for_load_state("load")
+    return sum(sizes)
+
+
 def test_the_first_load_is_small(browser: Browser) -> None:
     """A data saver counts bytes; at the edge of a Wi-Fi the first load decides whether anybody waits for it."""
     with serving(FakeNode(friendly_mesh())) as address, Visit(browser, address, width=390) as visit:
-        talk = visit.context.new_cdp_session(visit.page)
-        talk.send("Network.enable")
-        sizes: list[int] = []
-
-        def loaded(event: dict[str, Any]) -> None:
-            sizes.append(int(event["encodedDataLength"]))
-
-        talk.on("Network.loadingFinished", loaded)
-        page = look_at(visit, "/c/public")
-        expect(page.locator(".message").first).to_be_visible()
-        visit.page.wait_for_load_state("load")
-        assert 20_000 < sum(sizes) < FIRST_LOAD_MAX
+        assert 20_000 < first_load(visit, look_at) < FIRST_LOAD_MAX
 
 
 def test_what_got_lost_on_the_way_is_asked_for_again(browser: Browser) -> None:
