@@ -554,3 +554,10 @@ def as_toml(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(as_toml(item) for item in value) + "]"
     return str(value)
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error of a group, and of groups in it; the others are of tasks that it ended."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

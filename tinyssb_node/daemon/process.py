@@ -37,7 +37,7 @@ from tinyssb_node.daemon.rekey import effective_network
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_identity
 from tinyssb_node.daemon.tip_monitor import TipMonitor
-from tinyssb_node.errors import ConfigError, ExitCode, LocalError, ProblemError
+from tinyssb_node.errors import ConfigError, ExitCode, LocalError, ProblemError, first_error
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
@@ -85,7 +85,7 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
         groups = groups_of(identity.seed, token_bytes)
         asyncio.run(Daemon(home, config, key, dialect, logger, groups, sure=sure, opened=opened).run())
     except Exception as error:
-        first = _first(error)
+        first = first_error(error)
         if isinstance(first, LocalError):
             raise first from error
         logger.critical("stopping because of a bug in this program; please report it", exc_info=first)
@@ -416,8 +416,3 @@ class Daemon:
     def _has_room(self) -> bool:
         root = self._home.root
         return shutil.disk_usage(root).free >= limits.DISK_ROOM_MIN and not lacks_room(root)
-
-
-def _first(error: Exception) -> Exception:
-    """Return the first error of a group; the others are of tasks that it ended."""
-    return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error

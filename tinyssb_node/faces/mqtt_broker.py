@@ -18,7 +18,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import LocalError, first_error
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import BrokerError
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
@@ -193,14 +193,6 @@ async def visit_broker(
         tell(f"no MQTT broker at {spec.place}: {error.what}", error.remedy)
     except* LocalError as errors:
         tell(str(first_error(errors)), "")
-
-
-def first_error(errors: BaseExceptionGroup[Exception]) -> BaseException:
-    """Return the first error of a group, and of groups in it."""
-    first: BaseException = errors
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first
 
 
 async def _leave(client: aiomqtt.Client) -> None:

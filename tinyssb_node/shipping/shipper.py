@@ -15,6 +15,7 @@ from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.setup import node_name, read_node_identity
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
+from tinyssb_node.errors import first_error
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError
 from tinyssb_node.faces.mqtt_broker import (
@@ -22,7 +23,6 @@ from tinyssb_node.faces.mqtt_broker import (
     ONLINE,
     Broker,
     BrokerCredentials,
-    first_error,
     visit_broker,
 )
 from tinyssb_node.ids import NetworkName
