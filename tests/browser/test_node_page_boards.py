@@ -1,7 +1,7 @@
 """Boards on the node's page in Chromium: begun, filled, moved, written on, by two people."""
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.test_node_page import HARM, opened
 from tests.browser.visits import Visit
@@ -107,6 +107,28 @@ def test_a_failure_keeps_the_text_and_a_costly_one_asks(browser: Browser) -> Non
         card.get_by_role("button", name="Write it").click()
         expect(card.get_by_label("Comment", exact=True)).to_have_value("")
         assert len(node.steps) == sent + 2
+
+
+def test_a_text_cannot_be_changed_while_it_is_sent(browser: Browser) -> None:
+    node = FakeNode()
+    board, _ = filled_board(node)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    with serving(node) as address, Visit(browser, address, width=390) as visit:
+        page = opened(visit, f"/b/{board.hex()}")
+        page.route("**/api/board/change", hold)
+        box = page.get_by_label("Name of a new list", exact=True)
+        fill(page, "Name of a new list", "Done", "Add the list")
+        expect(box).not_to_be_editable()
+        expect(page.get_by_role("button", name="Add the list")).to_be_disabled()
+        held.pop().continue_()
+        expect(list_of(page, "Done")).to_be_visible()
+        expect(box).to_be_editable()
+        expect(box).to_have_value("")
+        assert visit.complaints == []
 
 
 def test_an_invitation_is_answered_and_names_of_strangers_are_only_text(browser: Browser) -> None:

@@ -56,9 +56,10 @@ def test_a_log_that_nobody_reads_blocks_nobody_and_counts_what_it_drops(pipe: tu
     assert output.flush(PATIENCE_S)
     os.close(pipe[1])
     reader.join(PATIENCE_S)
-    # In one report or more: how far the writer came before the pipe was full is chance.
-    assert sum(dropped) == len(written) - len(read) + 1
-    assert read == [*written[: len(read) - 1], "last"]
+    # Which of them is chance: how far the writer came before the pipe was full.
+    assert sum(dropped) == len(written) - len(read) + 1 > 0
+    kept = set(read)
+    assert read == [*(line for line in written if line in kept), "last"]
 
 
 def test_neither_a_full_disk_nor_a_reader_that_is_gone_ends_the_program(pipe: tuple[int, int]) -> None:

@@ -24,7 +24,7 @@ async function attempt(status, work) {
   }
 }
 
-/** A form with one text. Its text stays until it was sent. */
+/** A form with one text. Its text stays until it was sent, and can be changed only then. */
 class TextForm {
   /** `send(text, agreed, once)` sends it, and throws ApiError. `keeps`: the form shows the text as it is now; `long`: it may have several lines. */
   constructor({ label, yes, send, keeps = false, long = false }) {
@@ -34,7 +34,8 @@ class TextForm {
     this.box = long ? h("textarea", { rows: "2", maxlength: String(TEXT_MAX), dir: "auto" }) : h("input", { maxlength: String(NAME_MAX), autocomplete: "off", dir: "auto", required: true });
     this.status = h("p", { role: "status" });
     this.anyway = h("button", { type: "button", class: "button quiet", hidden: true, text: t("Send anyway"), onclick: () => this.submit(true) });
-    this.element = h("form", { class: "line" }, h("label", {}, h("span", { class: "soft", text: label }), this.box), h("span", { class: "buttons" }, h("button", { class: "button quiet", text: yes }), this.anyway), this.status);
+    this.yes = h("button", { class: "button quiet", text: yes });
+    this.element = h("form", { class: "line" }, h("label", {}, h("span", { class: "soft", text: label }), this.box), h("span", { class: "buttons" }, this.yes, this.anyway), this.status);
     this.box.addEventListener("input", () => {
       this.anyway.hidden = true;
       this.once = null; // another text is another message
@@ -51,9 +52,15 @@ class TextForm {
     this.first = value;
   }
 
+  busy(sending) {
+    this.sending = sending;
+    this.yes.setAttribute("aria-disabled", String(sending));
+    this.box.readOnly = sending;
+  }
+
   async submit(agreed) {
     if (this.sending || (!this.box.value.trim() && !this.keeps)) return;
-    this.sending = true;
+    this.busy(true);
     this.once ??= newId();
     this.anyway.hidden = true;
     try {
@@ -69,7 +76,7 @@ class TextForm {
         return "";
       });
     } finally {
-      this.sending = false;
+      this.busy(false);
     }
   }
 }
