@@ -2,6 +2,7 @@
 
 import pytest
 
+from spark_sink import limits as sink_limits
 from spark_sink.collect.collector import Collector
 from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.memory_landing import MemoryLanding
@@ -69,7 +70,10 @@ def test_of_two_collectors_one_counts_and_nodes_do_not_ask_for_ever(first: bool)
     world.check()
 
 
-def test_a_collector_that_is_started_again_and_again_is_not_asked_each_time() -> None:
+def test_a_collector_that_is_started_again_and_again_is_not_asked_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sink_limits, "ROWS_MAX", 1_000)  # one question, one reply
     world = World(16)
     began_us = world.now_us
     for _ in range(120):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from spark_sink.collect.messages import SegmentId as LandedId
@@ -41,6 +41,17 @@ STEPS = st.lists(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500)
 @given(st.integers(0, 2**32), STEPS)
+@example(
+    101,
+    [
+        (World.ship, 1),
+        (_ship_to_a_quick_one, 50),
+        (World.collector_loses_disk, 0),
+        (_grow, 0),
+        (_ship_to_a_quick_one, 100),
+        (World.lose_up, 0),
+    ],
+)  # the question for all that the new collector has is lost
 def test_whatever_happens_all_of_it_comes(
     seed: int, steps: list[tuple[Callable[[World, int], None], int]]
 ) -> None:

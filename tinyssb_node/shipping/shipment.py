@@ -113,6 +113,8 @@ class _Collector:
     former: deque[int] = field(default_factory=lambda: deque(maxlen=8))
     """Lives whose replies counted before, to distinguish two collectors that reply in turns from one that was
     restarted: it has a new life each time."""
+    unlisted: SegmentId | None = None
+    """The segment from which on it has not said in this life what it has; None if it has said all of it."""
     heard_us: int = 0
     """Time of its last reply."""
     asks_us: int = 0
@@ -205,7 +207,9 @@ class LogShipment:
 
     def saved(self) -> ShippingState:
         """Return the state to save."""
-        return ShippingState(self._acked(), tuple(self._under_way.values()), self._collector.life)
+        collector = self._collector
+        life = collector.life if collector.unlisted is None else None
+        return ShippingState(self._acked(), tuple(self._under_way.values()), life)
 
     def _acked(self) -> LogPosition:
         acked = self._saved.acked if not self._files else _NOWHERE
@@ -340,10 +344,10 @@ class LogShipment:
             return False
         if known.life is not None:
             known.former.append(known.life)
-        known.life, known.heard_us = answer.life, now_us
+        known.life, known.heard_us, known.unlisted = answer.life, now_us, _BEGINNING
         self._refused.clear()
         if not (self._answers(answer) and self._asked.since <= self._oldest()):
-            self._ask, self._asked.rest = self._oldest(), False
+            self._ask, self._asked.rest = self._known(), False
             known.asks_us = max(known.asks_us, now_us) + limits.ASK_AGAIN_US
         return True
 
@@ -391,6 +395,9 @@ class LogShipment:
             if asked.since <= segment and (last is None or segment <= last) and segment not in named:
                 self._have[segment] = 0
         asked.open = asked.rest = more
+        unlisted = self._collector.unlisted
+        if unlisted is not None and asked.since <= max(unlisted, self._oldest()):
+            self._collector.unlisted = last
         if more:
             self._ask = last
             return False
@@ -403,7 +410,8 @@ class LogShipment:
         self.counts.rewinds += 1
 
     def _known(self) -> SegmentId:
-        """Return the last segment of which the collector has something, and everything before it."""
+        """Return the last segment of which the collector has something, and everything before it; or one before that,
+        from which on it has to be asked in its new life."""
         known = _BEGINNING
         for segment, size in self._files.items():
             have = self._have[segment]
@@ -411,7 +419,8 @@ class LogShipment:
                 known = segment
             if have < size and segment not in self._refused:
                 break
-        return known
+        unlisted = self._collector.unlisted
+        return known if unlisted is None else min(known, max(unlisted, self._oldest()))
 
     def _oldest(self) -> SegmentId:
         return next(iter(self._files), _BEGINNING)
