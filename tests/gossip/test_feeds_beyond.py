@@ -183,6 +183,19 @@ def test_on_the_air_all_ids_are_asked_for_though_replies_take_long() -> None:
     assert sorted(asked) == [short for items in named for short, _ in items]
 
 
+def test_on_the_air_no_more_ids_wait_to_be_asked_for_than_a_table_holds() -> None:
+    bench = Bench(key=key_of("ours"), profile=radio_profile())
+    bench.follow(feed_of(1))
+    bench.pass_time(HOUR_US)
+    bench.take()
+    for part in range(2 * limits.JUST_GIVEN_MAX // 16):
+        items = tuple((1_000_000 + 16 * part + number, 5) for number in range(16))
+        bench.hear(serialize_named_want(NETWORK.goset_dmx, NamedWant(SALT, items)))
+    bench.pass_time(24 * HOUR_US)
+    asked = [short for packet in bench.take(PacketKind.ASK) for short in parse_ask(packet).shorts]
+    assert 0 <= len(set(asked)) - limits.JUST_GIVEN_MAX <= limits.ASK_MAX
+
+
 def test_on_the_air_an_id_that_a_neighbour_asks_for_is_not_asked_for_again() -> None:
     bench = Bench(key=key_of("ours"), profile=radio_profile())
     bench.follow(feed_of(1))

@@ -78,6 +78,8 @@ _LEFT_EVERY_US = 60_000_000
 """Time between two such replies: two nodes that both let it go would never end."""
 _LEARNED_US = 3_600_000_000
 _LEARNED_MAX = 256
+_ASKING_MAX = limits.JUST_GIVEN_MAX
+"""Marks and short ids that wait on a face to be asked for."""
 _DIFFS_ON_AIR = 3
 """DIFFs replied to at once on the air, where nodes of ours do not begin with them."""
 _VAIN_ASKS_MAX = 8
@@ -159,7 +161,7 @@ class _Exchange:
         """New salts that peers may bring: each costs 12 µs a feed on a PC."""
         self.pulls = TokenBucket(64, 32, 3_600_000_000, now_us)
         """Feeds that peers want and nobody here knows, and that are asked for elsewhere."""
-        self.pulled: dict[tuple[bytes, int], None] = {}
+        self.pulled: OrderedDict[tuple[bytes, int], None] = OrderedDict()
         """Salts and short ids of such feeds, whose ids were asked for."""
         self.carried: OrderedDict[FeedId, None] = OrderedDict()
         """These feeds, as soon as their ids were given: what a peer on a wire wants of them may be on the air."""
@@ -197,6 +199,13 @@ class _Exchange:
         name what does not exist."""
         just = now_us - self.asked_us < self.lie_us
         return self.on_air and just and self.vain_asks >= _VAIN_ASKS_MAX
+
+    def ask_for(self, key: tuple[bytes, int]) -> bool:
+        """Ask for a mark or short id; return False while too many wait: peers name it again."""
+        if len(self.asking) >= _ASKING_MAX and key not in self.asking:
+            return False
+        self.asking[key] = None
+        return True
 
     def expect_more(self, feed: FeedId) -> None:
         """A peer has more of *feed*: ask for it."""
@@ -368,7 +377,8 @@ class FrontierGossip:
                 exchange.tell[feed] = None
             elif self.may_name(face, feed, now_us):
                 exchange.giving[feed] = None
-        exchange.asking.update(((salt, mark), None) for mark in reading.theirs)
+        for mark in reading.theirs:
+            exchange.ask_for((salt, mark))
 
     def _is_settled(self, queue: TransmitQueue, ours: SaltedFrontiers, diff: Diff, now_us: int) -> bool:
         """Return True if this very difference was worked on often enough."""
@@ -507,11 +517,12 @@ class FrontierGossip:
             if short in empty and exchange.pulls.has(now_us):
                 exchange.pulls.take()
                 exchange.pulled[key] = None
+                if len(exchange.pulled) > _LEARNED_MAX:
+                    exchange.pulled.popitem(last=False)
             recent = exchange.asked.within(key, _ANSWER_US, now_us) or exchange.is_lied_to(now_us)
-            if not recent and exchange.asks.allows(key, 0, now_us):
+            if not recent and exchange.asks.allows(key, 0, now_us) and exchange.ask_for(key):
                 exchange.asked.add(key, now_us)
                 exchange.asks.gave(key, 0, now_us)
-                exchange.asking[key] = None
 
     def feed_of(self, salt: bytes, short: int) -> FeedId | None:
         """Return the feed with this short id, if both are known."""
