@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from spark_sink.arrays import Ints
 from spark_sink.derive.alert_inputs import SCHEMAS
-from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.alert_series import ints
 from spark_sink.derive.alert_windows import BEGIN_US, END_US, LOOK_BACK_HOURS, STUCK_HOURS
 from spark_sink.derive.facts import HOUR_US
@@ -26,25 +25,15 @@ _WHOLE: Final = {
     "gaps": " WHERE next_offset IS NOT NULL",
 }
 _OWN: Final = {
-    "counts": ("counts", "t.kind IN ('face_down', 'refused')"),
-    "invalid": ("traffic", "t.verdict = 'invalid'"),
+    "counts": ("counts", "hour_us", "t.kind IN ('face_down', 'refused')"),
+    "invalid": ("traffic", "hour_us", "t.verdict = 'invalid'"),
+    "turns": ("incidents", "t_us", "t.kind IN ('face_down', 'face_up')"),
 }
-"""Counted by hours of the nodes' own clocks: the table, and which rows."""
+"""Found by the nodes' own clocks: the table, the column with the time, and which rows."""
 _MARGIN_US: Final = 3 * HOUR_US  # an hour that follows, and a year's drift of a clock
 _WINDOW_MAX_US: Final = 24 * HOUR_US  # longer windows of a law are looked back at node by node
 _RANGES_AT_A_TIME: Final = 5_000
 
-
-_OUTAGES: Final = """
-    SELECT node_no, boot, face, t_us, mono_us, up_us, up_mono_us FROM (
-        SELECT node_no, boot, face, kind, t_us, mono_us, lead(t_us) OVER faces AS up_us,
-            lead(mono_us) OVER faces AS up_mono_us
-        FROM incidents WHERE kind IN ('face_up', 'face_down')
-        WINDOW faces AS (PARTITION BY node_no, boot, face ORDER BY "offset")
-    ) AS turns
-    WHERE kind = 'face_down' AND (up_mono_us IS NULL OR up_mono_us - mono_us >= ?)
-"""
-"""Those that are long enough to be reported, which are few."""
 _HELD: Final = """
     SELECT s.node_no, s.feed_no, coalesce((
         SELECT h.seq FROM steps h WHERE h.node_no = s.node_no AND h.feed_no = s.feed_no AND h.hour_us < ?
@@ -60,8 +49,6 @@ def whole_tables(reader: Reader, lock: threading.Lock) -> dict[str, pa.Table]:
         with lock:
             sql = f"SELECT {', '.join(SCHEMAS[name].names)} FROM {name}{condition}"  # noqa: S608 - names of ours
             found[name] = reader.table(sql, SCHEMAS[name])
-    with lock:
-        found["outages"] = reader.table(_OUTAGES, SCHEMAS["outages"], (RULES["down"].hold_us,))
     return found
 
 
@@ -162,8 +149,8 @@ def own_ranges(clocks: pa.Table, nodes: Ints, low_us: int, until_us: int) -> lis
 def _own_rows(
     reader: Reader, lock: threading.Lock, name: str, ranges: list[tuple[int, int, int]]
 ) -> pa.Table:
-    """Load the counts of nodes in stretches of their own time."""
-    table, condition = _OWN[name]
+    """Load the rows of nodes in stretches of their own time."""
+    table, time_column, condition = _OWN[name]
     columns = ", ".join(f"t.{column}" for column in SCHEMAS[name].names)
     found = [SCHEMAS[name].empty_table()]
     for some in pieces(ranges, _RANGES_AT_A_TIME):
@@ -173,8 +160,8 @@ def _own_rows(
             found.append(
                 reader.table(
                     f"WITH w (node_no, low_us, until_us) AS (VALUES {values}) SELECT {columns} FROM w "  # noqa: S608 - names of ours
-                    f"CROSS JOIN {table} t WHERE t.node_no = w.node_no AND t.hour_us >= w.low_us "
-                    f"AND t.hour_us < w.until_us AND {condition}",
+                    f"CROSS JOIN {table} t WHERE t.node_no = w.node_no AND t.{time_column} >= w.low_us "
+                    f"AND t.{time_column} < w.until_us AND {condition}",
                     SCHEMAS[name],
                     parameters,
                 )

@@ -14,8 +14,7 @@ class AlertInputs:
     """Tables by name, with rows in any order and the columns in `SCHEMAS`.
 
     ``ups`` are the hours of mesh time in which each node was up. ``held`` are the frontiers before the first of the
-    `steps`, of their nodes and feeds; a missing one is 0. ``outages`` are times at which a face went down, and those
-    at which it was up again, by the node's clock; null if that was not in the same boot.
+    `steps`, of their nodes and feeds; a missing one is 0. ``turns`` are the incidents at which faces went down or up.
     """
 
     now_us: int
@@ -34,7 +33,7 @@ _COLUMNS: Final = {
     "transmitted": "node_no:int slot_us:int face:text packets:int airtime_us:int",
     "counts": "node_no:int hour_us:int kind:text detail:text records:int total:int",
     "incidents": "node_no:int boot:int t_us:int mono_us:int kind:text feed_no:int n:int",
-    "outages": "node_no:int boot:int face:text t_us:int mono_us:int up_us:int up_mono_us:int",
+    "turns": "node_no:int boot:int t_us:int mono_us:int kind:text face:text",
     "invalid": "node_no:int hour_us:int packets:int",
     "links": "hour_us:int sender:int receiver:int heard:int sent:int",
     "steps": "node_no:int feed_no:int hour_us:int seq:int",

@@ -9,11 +9,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
-from spark_sink.arrays import Bools, Ints, run_starts
+from spark_sink.arrays import Bools, Ints, count_up, run_starts
 from spark_sink.derive.alert_inputs import AlertInputs, RuleResult, node_name
 from spark_sink.derive.alert_rules import RULES
-from spark_sink.derive.alert_series import OPEN, Series, Spans, hourly, ints, mesh_us, rolling, spans
+from spark_sink.derive.alert_series import (
+    OPEN,
+    Series,
+    Spans,
+    boot_mesh_us,
+    hourly,
+    ints,
+    mesh_us,
+    rolling,
+    spans,
+)
 from spark_sink.derive.facts import HOUR_US
+from spark_sink.derive.mesh_time import boot_times, corrections
 from spark_sink.derive.row_keys import last_before
 
 BEGIN_US: Final = -(2**62)
@@ -103,6 +114,7 @@ def windowed(window: Window) -> list[RuleResult]:
     return [
         RuleResult("stuck", stuck(window), node_name),
         *_duty(window),
+        down(window),
         _flapping(window),
         _node_hours(window, "invalid", window.inputs.tables["invalid"], "packets"),
         _refused(window, counts, "budget", ("budget",)),
@@ -111,7 +123,7 @@ def windowed(window: Window) -> list[RuleResult]:
     ]
 
 
-WINDOWED: Final = ("stuck", "duty", "duty_over", "flapping", "invalid", "budget", "faded", "disk")
+WINDOWED: Final = ("stuck", "duty", "duty_over", "down", "flapping", "invalid", "budget", "faded", "disk")
 """Names of these rules."""
 
 
@@ -437,6 +449,68 @@ def _longest_us(window: Window) -> dict[str, int]:
         subject = name(number)
         found[subject] = max(longest_us, found.get(subject, 0))
     return found
+
+
+# --- Faces that are down
+
+_DOWN: Final = 0
+_UP: Final = -1
+"""Values that the thresholds of `down`, both 0, tell apart; that of the alert is its length."""
+_MINUTE_US: Final = 60_000_000
+
+
+def down(window: Window) -> RuleResult:
+    """Find faces that are down, in minutes, until they are up again or the node's boot is over."""
+    turns, boots = window.inputs.tables["turns"], _Boots.of(window)
+    node_no = ints(turns, "node_no")
+    face, begun, nodes, name = _faces(node_no, turns["face"], window.subjects("down"))
+    clocks, moments = window.inputs.tables["clocks"], (ints(turns, each) for each in ("boot", "mono_us", "t_us"))
+    fell = pc.equal(turns["kind"], "face_down").to_numpy()
+    which, since_us = boots.begins(nodes)
+    series = Series(
+        np.concatenate([face, which]),
+        np.concatenate([boot_mesh_us(clocks, node_no, *moments), since_us]),
+        np.concatenate([np.where(fell, _DOWN, _UP), np.full(len(which), _UP)]).astype(np.float64),
+    )
+    some = window.spans("down", series, begun)
+    ends_us = boots.ends_us(nodes[some.subject], some.since_us)
+    over = (ends_us < window.until_us) & ((some.until_us == OPEN) | (ends_us < some.until_us))
+    until_us = np.where(over, ends_us, some.until_us)
+    minutes = (np.where(until_us == OPEN, window.inputs.now_us, until_us) - some.since_us) / _MINUTE_US
+    return RuleResult("down", Spans(some.subject, some.since_us, until_us, minutes, minutes), name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Boots:
+    """Boots of all nodes, in order of node and begin."""
+
+    node_no: Ints
+    since_us: Ints
+    until_us: Ints
+    """`END_US` for the newest of a node, unless it stopped."""
+
+    @classmethod
+    def of(cls, window: Window) -> "_Boots":
+        table = window.inputs.tables["boots"]
+        node_no, boot = ints(table, "node_no"), ints(table, "boot")
+        times = boot_times(corrections(window.inputs.tables["clocks"]), table)
+        runs = table["stopped_us"].is_null().to_numpy()
+        in_turn = np.lexsort((boot, node_no))
+        runs[in_turn] &= np.append(run_starts(node_no[in_turn])[1:], True)[: len(node_no)]
+        until_us = np.where(runs, END_US, times.until_us)
+        order = np.lexsort((boot, times.since_us, node_no))
+        return cls(node_no[order], times.since_us[order], until_us[order])
+
+    def begins(self, nodes: Ints) -> tuple[Ints, Ints]:
+        """Return when the boots of each of *nodes* began: places in *nodes*, and times."""
+        low = np.searchsorted(self.node_no, nodes)
+        counts = np.searchsorted(self.node_no, nodes, "right") - low
+        return np.repeat(np.arange(len(nodes)), counts), self.since_us[np.repeat(low, counts) + count_up(counts)]
+
+    def ends_us(self, node_no: Ints, t_us: Ints) -> Ints:
+        """Return the end of the last boot of each node that had begun by a time."""
+        place = last_before(node_no, t_us, self.node_no, self.since_us)
+        return np.where(place < 0, END_US, self.until_us[place]) if len(self.node_no) else np.full_like(t_us, END_US)
 
 
 # --- Counts by the hour

@@ -45,7 +45,6 @@ def alerts(inputs: AlertInputs, begun: AlertStanding | None = None) -> pa.Table:
         RuleResult("clock_wrong", _clock_wrong(inputs), node_name),
         RuleResult("clock_jump", _clock_jump(inputs), node_name),
         RuleResult("restarts", _restarts(inputs), node_name),
-        _down(inputs),
         RuleResult("fork", _fork(inputs), lambda number: f"feed {number}"),
         _log_missing(inputs),
         *windowed(window),
@@ -180,44 +179,6 @@ def _clock_wrong(inputs: AlertInputs) -> Spans:
     since_us = boot_mesh_us(table, node_no, ints(table, "boot"), ints(table, "from_mono_us"), started_us)
     minutes = np.abs(ints(table, "offset_us")) / (60 * _SECOND_US)
     return _found("clock_wrong", Series(node_no, since_us, minutes))
-
-
-def _down(inputs: AlertInputs) -> RuleResult:
-    """Find faces that are down, in minutes, until they are up again or the node's boot is over."""
-    table, clocks = inputs.tables["outages"], inputs.tables["clocks"]
-    node_no, boot = ints(table, "node_no"), ints(table, "boot")
-    since_us = boot_mesh_us(clocks, node_no, boot, ints(table, "mono_us"), ints(table, "t_us"))
-    again = table["up_us"].is_valid().to_numpy()
-    up = (table[name].fill_null(0).to_numpy() for name in ("up_mono_us", "up_us"))
-    until_us = np.where(again, boot_mesh_us(clocks, node_no, boot, *up), _boot_ends_us(inputs, node_no, boot))
-    minutes = (np.where(until_us == OPEN, inputs.now_us, until_us) - since_us) / (60 * _SECOND_US)
-    names = [
-        f"face {node} {face}" for node, face in zip(node_no.tolist(), table["face"].to_pylist(), strict=True)
-    ]
-    known = sorted(set(names))
-    subject = np.array([known.index(name) for name in names], np.int64)
-    order = np.lexsort((since_us, subject))
-    minutes = minutes[order]
-    some = Spans(subject[order], since_us[order], until_us[order], minutes, minutes)
-    return RuleResult("down", some, lambda number: known[number])
-
-
-def _boot_ends_us(inputs: AlertInputs, node_no: Ints, boot: Ints) -> Ints:
-    """Return when boots ended; `OPEN` for the newest of a node, unless it stopped."""
-    table = inputs.tables["boots"]
-    numbers, boots = table["node_no"].to_pylist(), table["boot"].to_pylist()
-    newest: dict[int, int] = {}
-    for number, one in zip(numbers, boots, strict=True):
-        newest[number] = max(one, newest.get(number, one))
-    ended = boot_times(corrections(inputs.tables["clocks"]), table).until_us.tolist()
-    ends = {
-        (number, one): OPEN if stopped_us is None and one == newest[number] else end_us
-        for number, one, stopped_us, end_us in zip(
-            numbers, boots, table["stopped_us"].to_pylist(), ended, strict=True
-        )
-    }
-    asked = zip(node_no.tolist(), boot.tolist(), strict=True)
-    return np.array([ends.get(one, OPEN) for one in asked], np.int64)
 
 
 def _incidents(inputs: AlertInputs, kind: str) -> tuple[pa.Table, Ints]:

@@ -108,6 +108,7 @@ FACTS: Final = (
         "other:text? n:int?",
         "t_us",
         "kind",
+        rare=("node_no, t_us", "kind IN ('face_down', 'face_up')"),
     ),
     _table(
         "sights",

@@ -30,6 +30,7 @@ HOURS = 60
 NODES = (1, 2, 3, 4)
 SLOT_US = limits.SLOT_US
 MINUTE_US = 60_000_000
+SECOND_BOOT = 30
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
@@ -45,20 +46,22 @@ class Mesh:
         self._bad: set[tuple[int, int]] = set()
 
     def before(self) -> Rows:
-        """Rows that are there from the beginning on; the clock of node 3 is 10 h ahead, node 4 met no other."""
+        """Rows that are there from the beginning on; the clock of node 3 is 10 h ahead, node 4 met no other. Each node
+        had its power cut in the hour before `SECOND_BOOT`."""
         clocks = [
-            {"node_no": node, "boot": 1, "base_us": T0_US + ahead_us, "mesh": 99, "offset_us": ahead_us,
+            {"node_no": node, "boot": boot, "base_us": T0_US + ahead_us, "mesh": 99, "offset_us": ahead_us,
              "at_us": T0_US, "drift_ppm": 0.0, "matches": 9}
-            for node, ahead_us in ((1, 1_000), (2, -2_000), (3, 10 * HOUR_US + 7))
+            for node, ahead_us in ((1, 1_000), (2, -2_000), (3, 10 * HOUR_US + 7)) for boot in (1, 2)
         ]  # fmt: skip
         laws = {1: HOUR_US, 2: HOUR_US, 3: 30 * HOUR_US, 4: 3 * HOUR_US}
         return {
             "nodes": [{"node_no": node, "node": f"{node:016x}"} for node in NODES],
             "clocks": clocks,
             "boots": [
-                {"node_no": node, "boot": 1, "feed_no": node, "first_us": T0_US, "last_us": T0_US + HOURS * HOUR_US,
-                 "last_mono_us": HOURS * HOUR_US}
-                for node in NODES
+                {"node_no": node, "boot": boot, "feed_no": node, "first_us": self._own(node, T0_US + begin * HOUR_US),
+                 "last_us": self._own(node, T0_US + end * HOUR_US - HOUR_US // 2),
+                 "last_mono_us": (end - begin) * HOUR_US - HOUR_US // 2}
+                for node in NODES for boot, begin, end in ((1, 0, SECOND_BOOT), (2, SECOND_BOOT, HOURS + 1))
             ],
             "faces": [
                 {"node_no": node, "face": "lora air", "up": 1, "limit_ppm": 10_000, "window_us": window_us}
@@ -76,7 +79,9 @@ class Mesh:
         if chance.random() < 0.6:
             self._bad ^= {(chance.choice(NODES), chance.choice(NODES))}
         up = [node for node in NODES if node not in self._down]
-        found: Rows = {name: [] for name in ("groups", "links", "steps", "transmitted", "counts", "traffic")}
+        found: Rows = {
+            name: [] for name in ("groups", "links", "steps", "transmitted", "counts", "traffic", "incidents")
+        }
         for slot_us in range(hour_us, hour_us + HOUR_US, SLOT_US):
             found["groups"] += self._groups(slot_us, up)
             found["transmitted"] += [
@@ -92,11 +97,31 @@ class Mesh:
             ]  # fmt: skip
             found["steps"] += self._steps(sender, hour_us)
             found["counts"] += self._counts(sender, hour_us)
+            found["incidents"] += self._turns(sender, number)
             if chance.random() < 0.3:
                 found["traffic"].append(
                     {"node_no": sender, "hour_us": self._own(sender, hour_us), "verdict": "invalid",
                      "packets": chance.choice([1, 3, 12])}
                 )  # fmt: skip
+        return found
+
+    def _turns(self, node: int, number: int) -> list[Row]:
+        """Faces that go down, and some of them up, in the first half of an hour."""
+        boot, begin = (1, 0) if number < SECOND_BOOT else (2, SECOND_BOOT)
+        found = []
+        for face in ("lora air", "usb"):
+            moments = sorted(
+                self._chance.sample(
+                    range(0, HOUR_US // 2, MINUTE_US // 4), self._chance.choice([0, 0, 0, 1, 2, 3])
+                )
+            )
+            kinds = self._chance.choice([("face_down", "face_up"), ("face_up", "face_down")])
+            found += [
+                {"node_no": node, "boot": boot, "offset": (number * 2 + (face == "usb")) * 8 + place,
+                 "t_us": self._own(node, T0_US + number * HOUR_US + moment),
+                 "mono_us": (number - begin) * HOUR_US + moment, "kind": kinds[place % 2], "face": face}
+                for place, moment in enumerate(moments)
+            ]  # fmt: skip
         return found
 
     def _own(self, node: int, hour_us: int) -> int:
@@ -197,7 +222,14 @@ def test_hour_by_hour_gives_what_all_at_once_gives(seed: int) -> None:
         ((states,),) = database.rows("SELECT count(*) FROM standing")
         assert isinstance(states, int)
         assert states > 4
-        assert {row[0] for row in told(other)["alerts"]} > {"duty", "budget", "stuck", "disk", "flapping"}
+        assert {row[0] for row in told(other)["alerts"]} > {
+            "duty",
+            "budget",
+            "stuck",
+            "disk",
+            "flapping",
+            "down",
+        }
         assert told(database) == told(other)
         assert told(database)["alerts"] == in_one_go(other)
 
@@ -221,6 +253,7 @@ def add(database: Database, number: int, rows: Rows) -> None:
             hour_us = T0_US + (number - 1) * HOUR_US
             standing.forget(database, hour_us)
             own = {row["node_no"]: row["hour_us"] for row in (*rows["counts"], *rows["traffic"])}
+            own |= {row["node_no"]: row["t_us"] // HOUR_US * HOUR_US for row in rows["incidents"]}
             for node, own_us in own.items():
                 database.execute(
                     "INSERT INTO counted (node_no, hour_us) VALUES (?, ?) ON CONFLICT (node_no) DO UPDATE "

@@ -186,29 +186,28 @@ def test_three_unclean_ends_in_six_hours() -> None:
 
 
 def test_a_face_is_down_until_it_is_up_again_or_the_boot_is_over() -> None:
-    def down(node: int, boot: int, hour: float, up_hour: float | None) -> tuple[Any, ...]:
-        up = (None, None) if up_hour is None else (at(up_hour), round(up_hour * HOUR_US))
-        return (node, boot, "lora", at(hour), round(hour * HOUR_US), *up)
+    def turns(node: int, boot: int, *hours: float, face: str = "lora") -> list[tuple[Any, ...]]:
+        return [
+            (node, boot, at(hour), round(hour * HOUR_US), ("face_down", "face_up")[place % 2], face)
+            for place, hour in enumerate(hours)
+        ]
 
-    def boot(node: int, number: int, last: float, stopped: float | None) -> tuple[Any, ...]:
-        return (
-            node,
-            number,
-            None,
-            None if stopped is None else at(stopped),
-            at(0),
-            0,
-            at(last),
-            round(last * HOUR_US),
-        )
+    def boot(node: int, number: int, first: float, last: float, stopped: float | None) -> tuple[Any, ...]:
+        stopped_us = None if stopped is None else at(stopped)
+        moments = (at(first), round(first * HOUR_US), at(last), round(last * HOUR_US))
+        return (node, number, None, stopped_us, *moments)
 
-    boots = [boot(1, 1, 9, None), boot(2, 1, 5, None), boot(2, 2, 9, None), boot(3, 1, 8, 8)]
+    boots = [boot(1, 1, 0, 9, None), boot(2, 1, 0, 5, None), boot(2, 2, 6, 9, None), boot(3, 1, 0, 8, 8)]
     rows = [
-        down(1, 1, 2, 2.5), down(1, 1, 3, 3.001), down(1, 1, 8, None), down(2, 1, 4, None), down(3, 1, 7, None),
-    ]  # fmt: skip
-    assert found(inputs(9, boots=boots, outages=rows), "down") == [
+        *turns(1, 1, 2, 2.5, 3, 3.001, 8),
+        *turns(1, 1, 8.9, 8.95, face="usb 1"),
+        *turns(2, 1, 4),
+        *turns(3, 1, 7),
+    ]
+    assert found(inputs(9, boots=boots, turns=rows), "down") == [
         ("down", "face 1 lora", 2, 2.5, 30, 30),
         ("down", "face 1 lora", 8, None, 60, 60),
+        ("down", "face 1 usb 1", 8.9, 8.95, 3, 3),
         ("down", "face 2 lora", 4, 5, 60, 60),
         ("down", "face 3 lora", 7, 8, 60, 60),
     ]
