@@ -464,7 +464,10 @@ def down(window: Window) -> RuleResult:
     turns, boots = window.inputs.tables["turns"], _Boots.of(window)
     node_no = ints(turns, "node_no")
     face, begun, nodes, name = _faces(node_no, turns["face"], window.subjects("down"))
-    clocks, moments = window.inputs.tables["clocks"], (ints(turns, each) for each in ("boot", "mono_us", "t_us"))
+    clocks, moments = (
+        window.inputs.tables["clocks"],
+        (ints(turns, each) for each in ("boot", "mono_us", "t_us")),
+    )
     fell = pc.equal(turns["kind"], "face_down").to_numpy()
     which, since_us = boots.begins(nodes)
     series = Series(
@@ -505,12 +508,18 @@ class _Boots:
         """Return when the boots of each of *nodes* began: places in *nodes*, and times."""
         low = np.searchsorted(self.node_no, nodes)
         counts = np.searchsorted(self.node_no, nodes, "right") - low
-        return np.repeat(np.arange(len(nodes)), counts), self.since_us[np.repeat(low, counts) + count_up(counts)]
+        return np.repeat(np.arange(len(nodes)), counts), self.since_us[
+            np.repeat(low, counts) + count_up(counts)
+        ]
 
     def ends_us(self, node_no: Ints, t_us: Ints) -> Ints:
         """Return the end of the last boot of each node that had begun by a time."""
         place = last_before(node_no, t_us, self.node_no, self.since_us)
-        return np.where(place < 0, END_US, self.until_us[place]) if len(self.node_no) else np.full_like(t_us, END_US)
+        return (
+            np.where(place < 0, END_US, self.until_us[place])
+            if len(self.node_no)
+            else np.full_like(t_us, END_US)
+        )
 
 
 # --- Counts by the hour

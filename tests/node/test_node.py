@@ -446,7 +446,7 @@ def test_a_node_goes_on_where_it_was() -> None:
     for packet in chunks[1:]:
         again.hear(packet)
     assert again.node.side_chains_open() == 0
-    assert store.side_chains() == []
+    assert list(store.side_chains()) == []
 
 
 def test_a_network_key_makes_another_network() -> None:

@@ -60,7 +60,7 @@ def assert_holds_expected(store: MemoryStore) -> None:
         contents = [content_of(store, record.feed, seq).hex() for seq in range(1, record.seq + 1)]
         # A deployed program keeps the padding of the last chunk with the content.
         assert all(theirs.startswith(ours) for ours, theirs in zip(contents, feed["contents"], strict=True))
-    assert store.side_chains() == []
+    assert list(store.side_chains()) == []
 
 
 def test_all_packets_of_a_conversation_give_a_stranger_all_that_was_said() -> None:
@@ -260,7 +260,7 @@ def test_with_one_set_a_pub_that_gives_three_packets_at_a_time_is_soon_read_to_i
     bench.follow(key)
     converse(bench, pub, 10_000_000)
     assert bench.seq_of(key) == len(long)
-    assert bench.store.side_chains() == []
+    assert list(bench.store.side_chains()) == []
 
 
 def test_a_pub_learns_all_our_ids_within_its_first_round() -> None:

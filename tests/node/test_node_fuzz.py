@@ -38,7 +38,7 @@ def state_of(bench: Bench) -> tuple[Any, ...]:
         bench.node.side_chains_open(),
         bench.store.feeds(),
         bench.store.last_arrival(),
-        bench.store.side_chains(),
+        list(bench.store.side_chains()),
         bench.store.forks(),
     )
 

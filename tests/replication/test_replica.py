@@ -57,7 +57,7 @@ def test_feeds_of_other_programs_are_taken_whole(dialect: Dialect) -> None:
     assert {finding.verdict for finding in findings} == {Verdict.NEW}
     assert [entry.id.hex() for entry in store.entries(feed, 1, 100)] == ids
     assert replica.record(feed).dialect is dialect
-    assert store.side_chains() == []
+    assert list(store.side_chains()) == []
     assert {finding.verdict for finding in offer_all(replica, packets)} == {Verdict.DUPLICATE}
 
 
@@ -72,7 +72,7 @@ def test_packets_in_any_order_are_all_held_in_the_end(dialect: Dialect, chance) 
     replica = replica_of(store, feed)
     appended = [event for finding in offer_all(replica, shuffled) for event in finding.events]
     assert [entry.id.hex() for entry in store.entries(feed, 1, 100)] == ids
-    assert store.side_chains() == []
+    assert list(store.side_chains()) == []
     assert len(replica.orphans) == 0
     assert len(appended) == len(packets) == store.last_arrival()
     assert [event.arrival for event in appended] == list(range(1, len(packets) + 1))  # type: ignore[union-attr] # EntryAppended
@@ -458,7 +458,7 @@ def test_feeds_are_asked_for_from_their_frontier_on_unless_unfollowed() -> None:
     assert restarted.next_wanted(ANA.feed_id) == 3
     offer_all(restarted, packets[2:])
     assert restarted.frontier(ANA.feed_id) == 3
-    assert store.side_chains() == []
+    assert list(store.side_chains()) == []
 
 
 def test_wanting_what_is_wanted_changes_nothing() -> None:
@@ -506,7 +506,7 @@ def test_what_we_publish_is_held_whole_and_readable_by_others(dialect: Dialect) 
         events = replica.append(ANA, content)
         assert {event.origin for event in events} == {Origin.OWN}
     assert contents(store, ANA.feed_id) == ours
-    assert store.side_chains() == []
+    assert list(store.side_chains()) == []
     assert replica.expectations.side_chains == ()
     theirs = replica_of(their_store, ANA.feed_id)
     offer_all(theirs, [append.packet for append in store.after(0, 1_000)])

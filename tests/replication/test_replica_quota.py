@@ -109,7 +109,7 @@ def test_side_chains_forks_and_ends_go_with_it() -> None:
     evict_all(replica, 1)
     assert replica.record(EVE.feed_id).forked_at is None
     assert not replica.forks
-    assert not store.side_chains()
+    assert not list(store.side_chains())
     assert not store.forks()
     assert replica.quota.packets == {}
 

@@ -42,6 +42,11 @@ class SideChain:
         """True if packets are missing that cannot exist: do not request them."""
         return self.held < self.chunks and self.next_hash == NO_CHUNK
 
+    @property
+    def growing(self) -> bool:
+        """True if packets are missing that may exist."""
+        return self.next_hash != NO_CHUNK
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkAccepted:

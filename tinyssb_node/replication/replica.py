@@ -3,6 +3,7 @@
 Everything is written to the store at once and made durable by the shell's next commit. It knows neither time nor faces.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -101,8 +102,8 @@ class Replica:
         self._blocked_shorts: frozenset[bytes] = frozenset()
         self.blocked: set[FeedId] = set()
         self._chains_left_out = False
-        self._growing: dict[FeedId, set[int]] = {}
-        """Side chains that lack packets which may exist."""
+        self._growing: Counter[FeedId] = Counter()
+        """How many side chains of each feed lack packets which may exist."""
         self._closed: set[FeedId] = set()
         """Feeds that have ended and lack nothing."""
         self._forks: dict[FeedId, ForkProof] = {}
@@ -131,7 +132,7 @@ class Replica:
 
     def _watch_stored(self) -> None:
         for chain in self._store.side_chains():
-            self._watch_chain(chain)
+            self._growing[chain.feed] += chain.growing
         for feed, tip in self._tips.items():
             self._note_followed(self._records[feed])
             self._expect_entries(feed)
@@ -627,7 +628,7 @@ class Replica:
             self._forks.pop(feed, None)
             forked_at = None
         self._keep(replace(self.record(feed), forked_at=forked_at))
-        self._growing[feed] = {seq for seq in self._growing.get(feed, ()) if seq <= keep}
+        self._growing[feed] = sum(chain.growing for chain in self._store.side_chains(feed))
         self._closed.discard(feed)
         if not keep:
             self._other_firsts = {dmx: of for dmx, of in self._other_firsts.items() if of != feed}
@@ -903,7 +904,7 @@ class Replica:
         chain = begin(feed, seq, layout)
         if chain is not None:
             self._store.put_side_chain(chain)
-            self._watch_chain(chain)
+            self._growing[feed] += chain.growing
             self._expect_chain(chain)
         self._watch_end(feed)
         self._follow_frontier(feed)
@@ -921,7 +922,7 @@ class Replica:
         self.quota.added(chain.feed)
         self._store.put_side_chain(chain)
         self.coded_chunks.stored(chain.feed, chain.seq, grown.chunk, packet)
-        self._watch_chain(chain)
+        self._growing[chain.feed] -= not chain.growing
         self._watch_end(chain.feed)
         if grown.complete:
             self.expectations.forget_chain(chain.feed, chain.seq)
@@ -1090,16 +1091,8 @@ class Replica:
 
     # --- expecting
 
-    def _watch_chain(self, chain: SideChain) -> None:
-        if not (chain.complete or chain.broken):
-            self._growing.setdefault(chain.feed, set()).add(chain.seq)
-        elif (growing := self._growing.get(chain.feed)) is not None:
-            growing.discard(chain.seq)
-            if not growing:
-                del self._growing[chain.feed]
-
     def _watch_end(self, feed: FeedId) -> None:
-        if self._tips[feed].ended and not self._growing.get(feed):
+        if self._tips[feed].ended and not self._growing[feed]:
             self._closed.add(feed)
             self.followed_beyond.discard(feed)
             self.followed.discard(feed)

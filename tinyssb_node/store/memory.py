@@ -1,7 +1,7 @@
 """The store in memory: for the simulator and for tests. The same contract tests apply to it and to SQLite."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -197,9 +197,11 @@ class MemoryStore:
         else:
             self._side_chains.put((chain.feed, chain.seq), chain)
 
-    def side_chains(self) -> Sequence[SideChain]:
-        """Return all unfinished side chains, sorted by feed and sequence number."""
-        return [chain for _, chain in sorted(self._side_chains.rows.items())]
+    def side_chains(self, feed: FeedId | None = None) -> Iterator[SideChain]:
+        """Yield the unfinished side chains, of one feed if so asked, sorted by feed and sequence number."""
+        for place, chain in sorted(self._side_chains.rows.items()):
+            if feed in (None, place[0]):
+                yield chain
 
     def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
         """Return one entry."""

@@ -1,6 +1,6 @@
 """The core's view of the store: small, synchronous, the same for SQLite and memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -212,8 +212,10 @@ class Store(Protocol):
         """Store the state of an unfinished side chain; delete it when the chain is complete."""
         ...
 
-    def side_chains(self) -> Sequence[SideChain]:
-        """Return all unfinished side chains, sorted by feed and sequence number."""
+    def side_chains(self, feed: FeedId | None = None) -> Iterator[SideChain]:
+        """Yield the unfinished side chains, of one feed if so asked: those of a feed together, in order of their
+        sequence numbers. There may be as many as entries, so they are read a few at a time; what is stored meanwhile
+        may be among them."""
         ...
 
     def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:

@@ -48,6 +48,11 @@ from tinyssb_node.store.wrapping_key import WrappingKey
 
 SqlValue = int | str | bytes | None
 
+_UNFINISHED: Final = (
+    "SELECT feed, seq, chunks, held, next_hash, content_size FROM side_chains "
+    "WHERE (feed, seq) > (?, ?) AND feed <= ? ORDER BY feed, seq LIMIT 256"
+)
+
 
 @dataclass(slots=True)
 class KeptFeed:
@@ -316,11 +321,17 @@ class SqliteStore:
         """Store the state of an unfinished side chain; delete it when the chain is complete."""
         self._new_side_chains[self._feeds[chain.feed].number, chain.seq] = chain
 
-    def side_chains(self) -> Sequence[SideChain]:
-        """Return all unfinished side chains, sorted by feed and sequence number."""
-        rows = self._select("SELECT feed, seq, chunks, held, next_hash, content_size FROM side_chains", ())
-        found = [SideChain(self._ids[number], *rest) for number, *rest in rows]
-        return sorted(found, key=lambda chain: (chain.feed, chain.seq))
+    def side_chains(self, feed: FeedId | None = None) -> Iterator[SideChain]:
+        """Yield the unfinished side chains, of one feed if so asked: those of a feed together, in order of their
+        sequence numbers."""
+        if feed is not None and feed not in self._feeds:
+            return
+        first, last = (0, 2**62) if feed is None else 2 * (self._feeds[feed].number,)
+        place = first, 0
+        while rows := self._select(_UNFINISHED, (*place, last)):
+            for number, *rest in rows:
+                yield SideChain(self._ids[number], *rest)
+            place = rows[-1][:2]
 
     def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
         """Return one entry, O(log n)."""

@@ -110,7 +110,7 @@ class Story:
 
     def _stored(self) -> object:
         store = self.bench.store
-        stored = store.last_arrival(), store.side_chains(), store.forks(), store.feeds()
+        stored = store.last_arrival(), list(store.side_chains()), store.forks(), store.feeds()
         return *stored, store.newest_entries()
 
     def _damaged(self, packet: bytes) -> bytes:
