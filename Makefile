@@ -25,7 +25,7 @@ endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython pzp-db
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary languages docs deb release release-check clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary languages diagrams docs deb release release-check clean
 
 help:  ## list these targets
 	@echo "tinySSB node: targets of make"
@@ -100,6 +100,10 @@ search-adversary:  ## search the worst that a hostile station can do; 1,000 seed
 languages:  ## bring the catalogues of translations up to date with the messages in the code (ARGS=it begins another language)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.languages $(ARGS)
+
+diagrams:  ## draw the diagrams of the pages that have changed: docs/diagrams/*.dot to SVG, by Graphviz
+	@$(SETUP) dev graphviz
+	@$(PYTHON) -m tests.docs.diagrams
 
 docs:  ## build the documentation as a site in build/site, offline and strict about links
 	@$(SETUP) docs

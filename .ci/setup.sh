@@ -9,6 +9,7 @@
 #   postgres     PostgreSQL's programs, for the tests of the serving database; starts no server
 #   mosquitto    an MQTT broker, for the MQTT tests; starts none
 #   gcc          a C compiler, for the torture tests
+#   graphviz     Graphviz, for `make diagrams`
 #   micropython  MicroPython for Node.js, for the firmware tests; does not install Node.js
 #   pzp-db       the package pzp-db for Node.js, for the tests of PZP's files; does not install Node.js
 # A step that is already done takes milliseconds and prints nothing. System packages are installed if that needs no
@@ -167,6 +168,12 @@ setup_gcc() {
     missing gcc "the torture tests are left out" gcc libc6-dev
 }
 
+setup_graphviz() {
+    command -v dot >/dev/null || apt_install Graphviz graphviz && return
+    missing Graphviz "no diagram can be drawn" graphviz
+    return 1
+}
+
 # npm is not installed here: on Debian it brings hundreds of packages, and these tests are optional.
 # setup_node NAME PACKAGE FILE CONSEQUENCE: install a package for Node.js, unless its FILE is there. Run none of its scripts.
 setup_node() {
@@ -275,6 +282,7 @@ for word in "$@"; do
         postgres) setup_postgres ;;
         mosquitto) setup_mosquitto ;;
         gcc) setup_gcc ;;
+        graphviz) setup_graphviz || status=1 ;;
         micropython) setup_micropython ;;
         pzp-db) setup_pzp_db ;;
         *) fail "setup.sh: unknown word '$word'" ;;
