@@ -55,6 +55,7 @@ EXIT_CODES = {
     "unknown_feed": ExitCode.MISSING,
     "ambiguous_feed": ExitCode.USAGE,
     "unknown_entry": ExitCode.MISSING,
+    "unknown_face": ExitCode.MISSING,
     "unknown_network": ExitCode.MISSING,
     "unknown_group": ExitCode.MISSING,
     "group_failed": ExitCode.SOFTWARE,

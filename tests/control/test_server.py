@@ -164,6 +164,9 @@ async def test_import_takes_what_is_signed_and_stops_at_what_is_not(tmp_path: Pa
         ("show", {"feed": "me", "seq": 1}, "unknown_entry"),
         ("show", {"feed": "me", "seq": True}, "bad_request"),
         ("show", {"feed": "zz", "seq": 1}, "unknown_feed"),
+        ("restart_face", {"face": "lora"}, "unknown_face"),
+        ("restart_face", {}, "bad_request"),
+        ("log_level", {"level": "loud"}, "bad_request"),
         ("follow", {"feed": "abcd"}, "bad_request"),
         ("follow", {"feed": "ab " * 21 + "a"}, "bad_request"),
         ("follow", {"feed": "  " + "ab" * 31}, "bad_request"),
@@ -181,6 +184,14 @@ async def test_a_request_that_cannot_be_answered_is_told_why_and_the_next_one_is
         (reply,) = await line.ask(command, **arguments)
         assert code_of(reply) == code
         assert "result" in (await line.ask("status"))[0]
+
+
+async def test_the_level_of_the_log_changes_and_the_one_before_is_answered(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, connect), connect() as line:
+        levels = ["debug", "error", "info"]
+        answers = [(await line.ask("log_level", level=level))[0]["result"] for level in levels]
+        assert [answer["level"] for answer in answers] == levels
+        assert [answer["before"] for answer in answers[1:]] == levels[:2]
 
 
 async def test_a_full_disk_is_an_error_of_its_own(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.block_policy import BlockPolicy
+from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.ids import Dialect, NetworkName
 
@@ -65,6 +66,7 @@ async def serving(
         places=bench.places,
         clock=bench.clock,
         endpoints=list,
+        restart_face=FaceManager([], bench.runtime, bench.logger).restart,
         turned_away=lambda: door.turned_away,
         blocks=BlockPolicy(home, bench.places, bench.logger),
     )

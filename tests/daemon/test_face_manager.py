@@ -8,7 +8,7 @@ import structlog
 
 from tests.faces.recording_sink import RecordingSink
 from tinyssb_node.control.rows import EndpointRow
-from tinyssb_node.daemon.face_manager import FaceManager
+from tinyssb_node.daemon.face_manager import FaceManager, UnknownFaceError
 
 
 async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
@@ -73,3 +73,33 @@ async def test_an_open_face_that_reaches_nobody_says_so() -> None:
                 await asyncio.sleep(0.01)
         running.cancel()
         await asyncio.wait([running])
+
+
+async def test_a_face_is_restarted_by_its_name_and_others_stay() -> None:
+    sink, said = RecordingSink(), list[str]()
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        said.append(str(line["event"]))
+        raise structlog.DropEvent
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    listens, talks = f"ws:listen:127.0.0.1:{port}", "udp:239.5.5.8:1558?interface=127.0.0.1&name=lan"
+    links = FaceManager([listens, talks], sink, structlog.wrap_logger(None, processors=[keep]))
+    running = asyncio.create_task(links.run())
+    async with asyncio.timeout(10):
+        while "lan" not in sink.faces:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.001)
+        assert await links.restart("lan") == talks
+        # Two at once: the second one finds it open, or opens it.
+        await asyncio.gather(links.restart(f"ws:{port}"), links.restart(f"ws:{port}"))
+        while len(sink.ups) < 2 or links.rows()[0].turned_away != 0:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0.001)
+    assert said.count("restarted a face") >= 2
+    with pytest.raises(UnknownFaceError, match="no face called 'wlan'") as refused:
+        await links.restart("wlan")
+    assert refused.value.hint == f"It has ws:{port}, lan."
+    running.cancel()
+    await asyncio.wait([running])
+    assert [row.problem for row in links.rows()] == [None, None]

@@ -17,7 +17,7 @@ from tinyssb_node.codec.events import (
     SetChanged,
 )
 from tinyssb_node.daemon.config import LogFormat, LogLevel
-from tinyssb_node.daemon.logs import EventLogger, LogRateLimit, start_logging
+from tinyssb_node.daemon.logs import LOG_THRESHOLD, EventLogger, LogRateLimit, start_logging
 from tinyssb_node.ids import FaceName, FeedId, MessageId, PacketKind, Verdict
 
 FACE = FaceName("udp")
@@ -95,3 +95,19 @@ def test_lines_are_for_people_or_for_programs(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err == ""
     start_logging(LogLevel.INFO, LogFormat.CONSOLE).info("hello", feed="x")
     assert "hello" in capsys.readouterr().err
+
+
+def test_the_level_changes_for_loggers_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = start_logging(LogLevel.WARNING, LogFormat.CONSOLE)
+    bound = logger.bind(network="village")
+    for said in (logger, bound):
+        said.info("too quiet")
+    assert LOG_THRESHOLD.change(LogLevel.DEBUG) is LogLevel.WARNING
+    for said in (logger, bound):
+        said.debug("loud enough")
+    LOG_THRESHOLD.change(LogLevel.ERROR)
+    for said in (logger, bound):
+        said.warning("too quiet")
+    logged = capsys.readouterr().err
+    assert logged.count("loud enough") == 2
+    assert "too quiet" not in logged

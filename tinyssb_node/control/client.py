@@ -203,6 +203,14 @@ class DaemonClient:
         """List the node's links."""
         return self._list(requests.ListFaces())
 
+    def restart_face(self, face: str) -> rows.RestartedRow:
+        """Close the configured *face*, and open it again. Raises DaemonError (``unknown_face``)."""
+        return self._ask(requests.RestartFace(face))
+
+    def log_level(self, level: str) -> rows.LogLevelRow:
+        """Set the level of the daemon's log until it restarts: `debug`, `info`, `warning` or `error`."""
+        return self._ask(requests.SetLogLevel(level))
+
     def neighbours(self) -> RowStream[rows.NeighbourRow, rows.CountRow]:
         """List the nodes that were heard on the air."""
         return self._list(requests.ListNeighbours(network=self._network))

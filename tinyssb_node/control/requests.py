@@ -58,6 +58,10 @@ Packets = Annotated[
         ),
     ),
 ]
+Level = Annotated[
+    str,
+    Meta(pattern=r"\A(?:debug|info|warning|error)\Z", description="takes debug, info, warning or error"),
+]
 WholeFeed = Annotated[
     str,
     Meta(
@@ -266,6 +270,20 @@ class ListFaces(ControlListing[rows.FaceRow, rows.CountRow], frozen=True):
     """The node's links."""
 
     command = "faces"
+
+
+class RestartFace(ControlRequest[rows.RestartedRow], frozen=True):
+    """Close a configured face, and open it again."""
+
+    command = "restart_face"
+    face: Text
+
+
+class SetLogLevel(ControlRequest[rows.LogLevelRow], frozen=True):
+    """Change the level of the daemon's log until it restarts."""
+
+    command = "log_level"
+    level: Level
 
 
 class ListNeighbours(NetworkListing[rows.NeighbourRow, rows.CountRow], frozen=True):

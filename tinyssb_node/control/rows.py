@@ -284,6 +284,20 @@ class FaceRow(ControlRow, frozen=True, kw_only=True):
     full_us: int | None = None
 
 
+class RestartedRow(ControlRow, frozen=True):
+    """Answer of `restart_face`."""
+
+    face: str
+    spec: str
+
+
+class LogLevelRow(ControlRow, frozen=True):
+    """Answer of `log_level`."""
+
+    level: str
+    before: str
+
+
 class NeighbourRow(ControlRow, frozen=True):
     """Item of `neighbours`."""
 

@@ -6,10 +6,21 @@ from collections.abc import Sequence
 from tinyssb_node import limits
 from tinyssb_node.control.rows import EndpointRow
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import LocalError, ProblemError
 from tinyssb_node.faces.face import Endpoint, FaceSink, Listener
-from tinyssb_node.faces.spec import open_endpoint, parse_spec
+from tinyssb_node.faces.spec import endpoint_name, open_endpoint, parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
+
+
+class UnknownFaceError(ProblemError):
+    """A name that no configured face has."""
+
+    def __init__(self, name: str, names: Sequence[str]) -> None:
+        super().__init__(
+            f"This node has no face called '{name[: limits.FACE_SPEC_MAX]}'. Nothing was restarted.",
+            f"It has {', '.join(names)}." if names else "It has none; config.toml lists them.",
+            code="unknown_face",
+        )
 
 
 class FaceManager:
@@ -21,6 +32,8 @@ class FaceManager:
         self._specs = tuple(specs)
         self._endpoints: dict[str, Endpoint] = {}
         self._failures: dict[str, str] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._group = asyncio.TaskGroup()
 
     def rows(self) -> list[EndpointRow]:
         """Return a row for each endpoint, with the problem of one that is not open or reaches no peer."""
@@ -35,10 +48,26 @@ class FaceManager:
 
     async def run(self) -> None:
         """Keep all endpoints open until cancelled."""
-        async with asyncio.TaskGroup() as group:
+        async with self._group as group:
             for spec in self._specs:
                 self._warn(spec)
-                group.create_task(self._keep_open(spec))
+                self._tasks[spec] = group.create_task(self._keep_open(spec))
+
+    async def restart(self, name: str) -> str:
+        """Close the endpoint called *name*, and open it again at once. Returns its spec. Raises UnknownFaceError."""
+        names = {endpoint_name(parse_spec(spec)): spec for spec in self._tasks}
+        spec = names.get(name)
+        if spec is None:
+            raise UnknownFaceError(name, [*names])
+        closing = self._tasks[spec]
+        closing.cancel()
+        await asyncio.wait([closing])
+        # Another caller may have opened it in the meantime.
+        if self._tasks[spec] is closing:
+            self._endpoints.pop(spec, None)
+            self._tasks[spec] = self._group.create_task(self._keep_open(spec))
+            self._logger.info("restarted a face", spec=spec)
+        return spec
 
     def _warn(self, spec: str) -> None:
         parsed = parse_spec(spec)

@@ -18,11 +18,12 @@ from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.companion import CompanionProcess
-from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.config import LogLevel, find_network
 from tinyssb_node.daemon.feed_names import find_feed
 from tinyssb_node.daemon.feedrows import disk_use_row, feed_rows, published_row
 from tinyssb_node.daemon.fork_handler import send_forks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
+from tinyssb_node.daemon.logs import LOG_THRESHOLD
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.packet_import import import_packets
 from tinyssb_node.daemon.rekey import rekey
@@ -81,6 +82,7 @@ class ControlHandler:
         places: Sequence[NetworkStorage],
         clock: Clock,
         endpoints: Callable[[], list[rows.EndpointRow]],
+        restart_face: Callable[[str], Awaitable[str]],
         turned_away: Callable[[], int],
         blocks: BlockPolicy,
         authorship: "IdentityHost | None" = None,
@@ -92,6 +94,7 @@ class ControlHandler:
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._endpoints = endpoints
+        self._restart_face = restart_face
         self._turned_away = turned_away
         self._authorship = authorship
         self._companions = companions
@@ -112,6 +115,8 @@ class ControlHandler:
             requests.Purge: self._purge,
             requests.GetSet: self._goset,
             requests.ListFaces: self._faces,
+            requests.RestartFace: self._face_restart,
+            requests.SetLogLevel: self._log_level,
             requests.ListNeighbours: self._neighbours,
             requests.ListAirtime: self._airtime,
             requests.ListReceipts: self._receipts,
@@ -374,6 +379,15 @@ class ControlHandler:
             )
             await client.send(row)
         return rows.CountRow(count=len(statuses))
+
+    async def _face_restart(
+        self, request: requests.RestartFace, _client: ControlConnection
+    ) -> rows.RestartedRow:
+        return rows.RestartedRow(face=request.face, spec=await self._restart_face(request.face))
+
+    async def _log_level(self, request: requests.SetLogLevel, _client: ControlConnection) -> rows.LogLevelRow:
+        before = LOG_THRESHOLD.change(LogLevel(request.level))
+        return rows.LogLevelRow(level=request.level, before=before.value)
 
     async def _neighbours(self, request: requests.ListNeighbours, client: ControlConnection) -> rows.CountRow:
         found = [

@@ -3,8 +3,8 @@
 import atexit
 import io
 import sys
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from typing import Final, TextIO
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import (
@@ -22,9 +22,40 @@ from tinyssb_node.daemon.log_output import LogOutput
 from tinyssb_node.daemon.structured import structlog
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName, Verdict
 
-_LEVELS = {LogLevel.DEBUG: 10, LogLevel.INFO: 20, LogLevel.WARNING: 30, LogLevel.ERROR: 40}
+_NUMBERS: Final[Mapping[str, int]] = {
+    LogLevel.DEBUG: 10,
+    LogLevel.INFO: 20,
+    LogLevel.WARNING: 30,
+    LogLevel.ERROR: 40,
+}
+_CRITICAL: Final = 50
+"""Numbers of levels, as in Python's module logging."""
 
 Logger = structlog.typing.FilteringBoundLogger
+
+
+class LogThreshold:
+    """The lowest level of lines that this process logs. Loggers that exist follow a change."""
+
+    def __init__(self) -> None:
+        self._level = LogLevel.INFO
+
+    def change(self, level: LogLevel) -> LogLevel:
+        """Set the level. Returns the one before."""
+        before, self._level = self._level, level
+        return before
+
+    def __call__(
+        self, _logger: object, method: str, line: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        """Pass *line* on, a processor of structlog. Raises DropEvent."""
+        if _NUMBERS.get(method, _CRITICAL) < _NUMBERS[self._level]:
+            raise structlog.DropEvent
+        return line
+
+
+LOG_THRESHOLD: Final = LogThreshold()
+"""That of this process: structlog's settings belong to the process, too."""
 
 
 def start_logging(level: LogLevel, form: LogFormat) -> Logger:
@@ -34,14 +65,16 @@ def start_logging(level: LogLevel, form: LogFormat) -> Logger:
         if form is LogFormat.JSON
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
+    LOG_THRESHOLD.change(level)
     structlog.configure(
         processors=[
+            LOG_THRESHOLD,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=form is LogFormat.JSON),
             structlog.processors.format_exc_info,
             render,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        wrapper_class=structlog.make_filtering_bound_logger(_NUMBERS[LogLevel.DEBUG]),
         logger_factory=_output_maker(sys.stderr),
         cache_logger_on_first_use=True,
     )

@@ -39,8 +39,7 @@ from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_ident
 from tinyssb_node.daemon.tip_monitor import TipMonitor
 from tinyssb_node.errors import ConfigError, ExitCode, LocalError, ProblemError, first_error
 from tinyssb_node.faces.errors import FaceSpecError
-from tinyssb_node.faces.spec import parse_spec
-from tinyssb_node.faces.ws_spec import WsListenSpec
+from tinyssb_node.faces.spec import endpoint_name, parse_spec
 from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
@@ -133,8 +132,7 @@ def check_faces(home: Home, config: Config) -> None:
             raise ConfigError(
                 home.config, "faces", face, f"{error.what}. Possible: {error.allowed}"
             ) from error
-        name = f"ws:{spec.port}" if isinstance(spec, WsListenSpec) else spec.face_name
-        other = names.setdefault(spec.name or name, face)
+        other = names.setdefault(endpoint_name(spec), face)
         if other != face:
             raise ConfigError(
                 home.config,
@@ -245,6 +243,7 @@ class Daemon:
             places=places,
             clock=self._clock,
             endpoints=faces.rows,
+            restart_face=faces.restart,
             turned_away=lambda: access.turned_away,
             blocks=blocks,
             authorship=identities,

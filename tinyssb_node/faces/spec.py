@@ -59,6 +59,12 @@ def parse_spec(text: str) -> FaceSpec:
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
 
 
+def endpoint_name(spec: FaceSpec) -> str:
+    """Return the name of the endpoint of *spec*, which no other one of a node has: the user's name for it, else that of
+    its face; of a listening server, whose faces are numbered, that in front of the number."""
+    return spec.name or (f"ws:{spec.port}" if isinstance(spec, WsListenSpec) else spec.face_name)
+
+
 def open_endpoint(text: str) -> Endpoint:
     """Return the endpoint that *text* names, not yet running. Raises FaceSpecError.
 

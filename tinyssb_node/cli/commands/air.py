@@ -12,7 +12,7 @@ from tinyssb_node import limits
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import AirtimeRow
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import CommandParsers, add_json
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json
 from tinyssb_node.screens.render import duration, print_json, table
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ _HOST = "127.0.0.1"
 
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    add_json(commands.add("faces", faces))
+    parser = commands.add("faces", faces)
+    add_json(parser)
+    action = add_actions(parser, again=False)(
+        "restart", restart, "close a configured face, and open it again"
+    )
+    action.add_argument("name", metavar="NAME", help="the name of the face")
     add_json(
         commands.add(
             "airtime",
@@ -59,6 +64,14 @@ def add(commands: CommandParsers) -> None:
     cut.add_argument("right", metavar="RIGHT", type=_names, help="names of nodes, separated by commas")
     actions.add_parser("heal", help="undo all cuts")
     actions.add_parser("status", help="show the nodes of the channel, and the cuts")
+
+
+def restart(arguments: argparse.Namespace) -> int:
+    """Restart a face."""
+    with DaemonClient.at_home(arguments.home) as node:
+        row = node.restart_face(arguments.name)
+    print(f"Restarted {row.face} ({row.spec}). `tinyssb status` shows whether it could be opened.")
+    return 0
 
 
 def faces(arguments: argparse.Namespace) -> int:
