@@ -103,3 +103,22 @@ async def test_a_face_is_restarted_by_its_name_and_others_stay() -> None:
     running.cancel()
     await asyncio.wait([running])
     assert [row.problem for row in links.rows()] == [None, None]
+
+
+async def test_the_only_face_is_restarted_and_after_the_end_nothing_is() -> None:
+    sink, spec = RecordingSink(), "udp:239.5.5.8:1558?interface=127.0.0.1&name=lan"
+    links = FaceManager([spec], sink, structlog.wrap_logger(None, processors=[_drop]))
+    running = asyncio.create_task(links.run())
+    await sink.until(lambda: len(sink.ups) == 1)
+    assert await links.restart("lan") == spec
+    await sink.until(lambda: len(sink.ups) == 2)
+    assert not running.done()
+    late = asyncio.create_task(links.restart("lan"))
+    running.cancel()
+    await asyncio.wait([running])
+    assert await late == spec
+    assert (len(sink.ups), sink.faces) == (2, {})
+
+
+def _drop(_logger: object, _method: str, _line: structlog.typing.EventDict) -> str:
+    raise structlog.DropEvent

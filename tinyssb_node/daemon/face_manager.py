@@ -34,6 +34,7 @@ class FaceManager:
         self._failures: dict[str, str] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._group = asyncio.TaskGroup()
+        self._is_open = True
 
     def rows(self) -> list[EndpointRow]:
         """Return a row for each endpoint, with the problem of one that is not open or reaches no peer."""
@@ -52,6 +53,11 @@ class FaceManager:
             for spec in self._specs:
                 self._warn(spec)
                 self._tasks[spec] = group.create_task(self._keep_open(spec))
+            try:
+                # A group whose last task is being restarted must not end.
+                await asyncio.Event().wait()
+            finally:
+                self._is_open = False
 
     async def restart(self, name: str) -> str:
         """Close the endpoint called *name*, and open it again at once. Returns its spec. Raises UnknownFaceError."""
@@ -62,8 +68,8 @@ class FaceManager:
         closing = self._tasks[spec]
         closing.cancel()
         await asyncio.wait([closing])
-        # Another caller may have opened it in the meantime.
-        if self._tasks[spec] is closing:
+        # Another caller may have opened it in the meantime, or the daemon may be about to end.
+        if self._tasks[spec] is closing and self._is_open:
             self._endpoints.pop(spec, None)
             self._tasks[spec] = self._group.create_task(self._keep_open(spec))
             self._logger.info("restarted a face", spec=spec)
