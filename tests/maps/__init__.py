@@ -1,0 +1,1 @@
+"""Map files: MBTiles and PMTiles, small, real and hostile."""
