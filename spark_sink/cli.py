@@ -113,6 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--tiles", metavar="URL", help="tile server for the map, as https://tiles.example.org/{z}/{x}/{y}.png"
     )
     serve.add_argument("--tiles-by", metavar="TEXT", help="attribution of the tiles, shown on the map")
+    _add_file(serve, "--map", "file with tiles for the map (MBTiles or PMTiles): no tile server is asked")
     _add_file(serve, "--caption", "text for the top of the page, from this file; it may change at any time")
     serve.set_defaults(command=_serve)
     _add_collect(commands.add_parser("collect", help="collect nodes' logs from an MQTT broker"))
@@ -283,6 +284,8 @@ def _serve(options: argparse.Namespace) -> int:
 
     if (options.tls_cert is None) != (options.tls_key is None):
         raise OptionError("--tls-cert", str(options.tls_cert), "given together with --tls-key")
+    if options.map is not None and options.tiles is not None:
+        raise OptionError("--map", str(options.map), "given without --tiles")
     server.serve(
         options.database,
         host=options.host,
@@ -291,6 +294,7 @@ def _serve(options: argparse.Namespace) -> int:
         open_to_all=options.no_token,
         tls=None if options.tls_cert is None else server.TlsFiles(options.tls_cert, options.tls_key),
         tiles=None if options.tiles is None else tiles.parse_tiles(options.tiles, options.tiles_by),
+        map_file=None if options.map is None else tiles.check_map(options.map),
         caption=options.caption,
         announce=lambda page: _tell(f"The page is at {page}"),
     )

@@ -7,6 +7,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 LIBRARIES: Final = [
     "duckdb>=1.4",
     "numpy>=1.26",
+    "pmtiles>=3.7,<4",
     "prometheus-client>=0.21",
     "pyarrow>=18",
     "starlette>=0.49",

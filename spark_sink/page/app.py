@@ -5,6 +5,7 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
@@ -20,7 +21,7 @@ from spark_sink.page.access import refusal
 from spark_sink.page.answers import AnswerService, Payload
 from spark_sink.page.scope import Question
 from spark_sink.page.static_files import StaticFiles
-from spark_sink.page.tiles import Tiles
+from spark_sink.page.tiles import Tiles, asked_tiles, served_tiles
 from tinyssb_node.web.page_server.access import (
     FixedHeaders,
     RequestFilter,
@@ -29,6 +30,7 @@ from tinyssb_node.web.page_server.access import (
 )
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
+from tinyssb_node.web.page_server.map_tiles import MapTiles
 
 _SHARED: Final = ("topology", "airtime", "delays", "packets", "gossip", "faults", "job")
 TABS: Final = {"": "mesh", "messages": "messages", "airtime": "airtime", "nodes": "nodes", "job": "job"}
@@ -63,15 +65,18 @@ def make_app(
     token: str | None = None,
     tls: bool = False,
     tiles: Tiles | None = None,
+    map_file: Path | None = None,
 ) -> Starlette:
     """Make the application over one database, to be bound to ``host``; figures need the *token*, and the map takes its
-    tiles from *tiles*."""
+    tiles from the server *tiles*, or from *map_file*."""
+    ground = MapTiles(map_file)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         looking = asyncio.create_task(answers.run())
         yield
         await answers.close()
+        await ground.close()
         await looking
 
     files = StaticFiles()
@@ -93,8 +98,8 @@ def make_app(
         return await stream_response(answers.listen())
 
     async def page_settings(_request: Request) -> Response:
-        ground = {"url": tiles.url, "by": tiles.by} if tiles else None
-        return JSONResponse({"v": limits.API_VERSION, "state": "ready", "tiles": ground})
+        known = served_tiles(served) if (served := await ground.served()) else asked_tiles(tiles)
+        return JSONResponse({"v": limits.API_VERSION, "state": "ready", "tiles": known})
 
     async def health(_request: Request) -> Response:
         state = (await answers.look()).state
@@ -113,6 +118,7 @@ def make_app(
             Route("/api/message/{feed}/{seq}", answering(answers, "message")),
             Route("/api/events", events),
             Route("/api/page", page_settings),
+            ground.route(),
             Route("/metrics", measure),
             Route("/healthz", health),
             Route("/static/{name:path}", static),

@@ -32,6 +32,7 @@ def make_server(
     token: str | None = None,
     tls: TlsFiles | None = None,
     tiles: Tiles | None = None,
+    map_file: Path | None = None,
     caption: Path | None = None,
 ) -> PageServer:
     """Make the server of the page over the database *name*; it receives its socket when it runs.
@@ -52,7 +53,7 @@ def make_server(
             ) from error
     answers = AnswerService(name, Caption(caption))
     config = page_config(
-        make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
+        make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles, map_file=map_file),
         timeout_graceful_shutdown=3,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
@@ -96,6 +97,7 @@ def serve(
     open_to_all: bool = False,
     tls: TlsFiles | None = None,
     tiles: Tiles | None = None,
+    map_file: Path | None = None,
     caption: Path | None = None,
 ) -> None:
     """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is called with its address.
@@ -108,7 +110,9 @@ def serve(
             f"At {host} others can reach the page, and no token was given; nothing was served. Give one with --token "
             "FILE, or allow everybody to read the page with --no-token."
         )
-    server = make_server(name, host=host, token=token, tls=tls, tiles=tiles, caption=caption)
+    server = make_server(
+        name, host=host, token=token, tls=tls, tiles=tiles, map_file=map_file, caption=caption
+    )
     with bind(host, port) as listener:
         announce(page_address(listener, tls=tls is not None))
         server.run_until_signal(listener)

@@ -1,11 +1,16 @@
-"""Map tiles, from a server that the operator of the page names."""
+"""Map tiles, from a server or a file that the operator of the page names."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from spark_sink.errors import ConfigurationError
+from tinyssb_node.maps.map_file import MapFileError
+from tinyssb_node.maps.map_opener import open_map
+from tinyssb_node.web.page_server.map_tiles import TILE_PATH, ServedMap
 
 PLACES: Final = ("{z}", "{x}", "{y}")
 """Placeholders for zoom, column and row, as tile servers use them."""
@@ -49,3 +54,29 @@ def parse_tiles(url: str, by: str | None) -> Tiles:
     if not url.isascii() or not url.isprintable() or " " in url:
         raise _bad_tiles(url, "has characters that an address cannot have")
     return Tiles(url, by or found.netloc)
+
+
+def asked_tiles(tiles: Tiles | None) -> Mapping[str, object] | None:
+    """Return what the page needs to ask a tile server; None without one."""
+    return None if tiles is None else {"url": tiles.url, "by": tiles.by}
+
+
+def served_tiles(served: ServedMap) -> Mapping[str, object]:
+    """Return what the page needs to ask its own server for tiles of a file."""
+    path = TILE_PATH.format(zoom="{z}", column="{x}", row="{y}")
+    return {
+        "url": f"{path}?v={served.version}",
+        "by": served.about.attribution,
+        "zoom_min": served.about.zoom_min,
+        "zoom_max": served.about.zoom_max,
+        "bounds": served.about.bounds,
+    }
+
+
+def check_map(path: Path) -> Path:
+    """Return the *path* of a map file that can be used. Raises ConfigurationError."""
+    try:
+        open_map(path).close()
+    except MapFileError as error:
+        raise ConfigurationError(f"{error} Nothing was served.") from error
+    return path

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from spark_sink.page.tiles import parse_tiles
 from tests.browser import answers
 from tests.browser.visits import HEIGHT, PHONE_WIDTH, Visit
+from tests.maps.making import make_pmtiles, tiles_of
 from tests.spark_sink.page.serve_story import serving
 
 pytestmark = pytest.mark.browser
@@ -242,6 +243,19 @@ def test_the_map_has_pictures_if_a_server_of_them_is_named_and_a_grid_where_they
         page.route("https://tiles.example.org/**", lambda route: route.abort())
         page.reload()
         expect(page.locator("path.grid-line").nth(3)).to_be_attached()
+
+
+def test_the_map_has_pictures_of_a_file_and_nobody_else_is_asked(
+    browser: Browser, story_database: Path, tmp_path: Path
+) -> None:
+    path = make_pmtiles(tmp_path / "map", tiles_of(3), attribution="© <b>Ana</b>")
+    with serving(str(story_database), map_file=path) as address, Visit(browser, address) as visit:
+        page = visit.go("/map")
+        expect(page.locator('.leaflet-tile-loaded[src^="/api/tile/3/"]').first).to_be_visible()
+        expect(page.locator("path.grid-line")).to_have_count(0)
+        expect(page.locator(".map-by")).to_have_text("© Ana")
+        assert visit.places == {address.split("//")[1]}
+        assert visit.complaints == []
 
 
 def test_worst_talkers_stand_first_and_whoever_is_over_the_limit_is_told(visit: Visit, story: str) -> None:

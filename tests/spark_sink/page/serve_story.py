@@ -21,12 +21,19 @@ def serving(
     token: str | None = None,
     tls: server.TlsFiles | None = None,
     tiles: Tiles | None = None,
+    map_file: Path | None = None,
     caption: Path | None = None,
 ) -> Iterator[str]:
     """The real server in a thread of its own; gives its address, ends it on leaving."""
     with server.bind("127.0.0.1", port) as listener:
         running = server.make_server(
-            name, host="127.0.0.1", token=token, tls=tls, tiles=tiles, caption=caption
+            name,
+            host="127.0.0.1",
+            token=token,
+            tls=tls,
+            tiles=tiles,
+            map_file=map_file,
+            caption=caption,
         )
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()

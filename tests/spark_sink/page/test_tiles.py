@@ -1,14 +1,17 @@
 """Where a map's pictures come from."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from spark_sink.errors import ConfigurationError
 from spark_sink.page.access import headers
-from spark_sink.page.tiles import Tiles, parse_tiles
+from spark_sink.page.tiles import Tiles, check_map, parse_tiles
+from tests.maps.making import make_pmtiles, picture, tiles_of
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.serve_story import serving
+from tinyssb_node.maps.tile_address import TileAddress
 
 URL = "https://tiles.example.org:8080/{z}/{x}/{y}.png?style=plain"
 
@@ -44,6 +47,25 @@ def test_only_the_servers_own_origin_is_let_in() -> None:
         in headers(parse_tiles(URL, None).origin)["content-security-policy"]
     )
     assert headers()["referrer-policy"] == "no-referrer"
+
+
+def test_tiles_of_a_file_are_served_by_the_page_itself(tmp_path: Path) -> None:
+    path = make_pmtiles(tmp_path / "map", tiles_of(2), attribution="© <b>Ana</b>")
+    with serving("nowhere.sqlite", map_file=path) as address:
+        known = json.loads(get(f"{address}/api/page")[2])["tiles"]
+        assert (known["by"], known["zoom_min"], known["zoom_max"]) == ("© Ana", 0, 2)
+        assert known["bounds"] == [-180, -85, 180, 85]
+        place = known["url"].format(z=2, x=1, y=3)
+        status, headers, body = get(address + place)
+        assert (status, body) == (200, picture(TileAddress(2, 1, 3)))
+        assert headers["content-type"] == "image/png"
+        assert get(f"{address}/api/tile/2/9/9")[0] == 404
+
+
+def test_a_map_that_cannot_be_used_is_named_before_anything_is_served(tmp_path: Path) -> None:
+    assert check_map(make_pmtiles(tmp_path / "map", tiles_of(0))) == tmp_path / "map"
+    with pytest.raises(ConfigurationError, match=r"No such file.*Nothing was served"):
+        check_map(tmp_path / "none")
 
 
 def test_the_page_is_told_of_them() -> None:

@@ -1,5 +1,5 @@
 // Nodes where they stand: links between them, a grid of latitude and longitude, a scale. Pictures of the ground are fetched
-// only from a server that the page was started with; where they do not come, the grid is there.
+// only from a file or a server that the page was started with; where they do not come, the grid is there.
 
 import { get } from "../api.js";
 import { card, h, setText, swatch, tool } from "../dom.js";
@@ -108,9 +108,11 @@ class MapView {
       this.bare = bare;
       this.grid();
     };
-    this.library.tileLayer(this.tiles.url, { maxNativeZoom: TILE_ZOOM_MAX, maxZoom: ZOOM_MAX })
+    const { url, zoom_min: least = 0, zoom_max: most = TILE_ZOOM_MAX, bounds } = this.tiles;
+    const around = bounds && [[bounds[1], bounds[0]], [bounds[3], bounds[2]]];
+    this.library.tileLayer(url, { minNativeZoom: least, maxNativeZoom: most, maxZoom: ZOOM_MAX, ...(around && { bounds: around }) })
       .on("tileload", () => show(false)).on("tileerror", () => show(true)).addTo(this.chart);
-    this.box.append(h("p", { class: "map-by", text: this.tiles.by }));
+    if (this.tiles.by) this.box.append(h("p", { class: "map-by", text: this.tiles.by }));
   }
 
   showAll() {
