@@ -12,8 +12,8 @@ OF_LIBRARIES = {
     "check_hostname", "context", "minimum_version", "sni_callback", "sslobject_class", "sslsocket_class", "verify_mode",
     # aiomqtt and paho
     "MaximumPacketSize", "ReceiveMaximum", "SessionExpiryInterval", "pending_calls_threshold", "properties", "timeout",
-    # logging, OSError, Textual, uvicorn
-    "propagate", "filename", "current", "read_only", "should_exit",
+    # logging, OSError, sqlite3, Textual, uvicorn
+    "propagate", "filename", "text_factory", "current", "read_only", "should_exit",
 }  # fmt: skip
 """Attributes by which libraries are set up."""
 

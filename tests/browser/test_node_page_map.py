@@ -2,16 +2,19 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.visits import Visit
 from tests.catalog.fake import ANA, BOB, CYD, EVE, ZOE
+from tests.maps.making import around, make_pmtiles, picture, tile_at, within_tile
 from tests.web.fake import FakeNode, serving
 from tinyssb_node.catalog.rows import TelemetryRow
 from tinyssb_node.content.telemetry import PositionRecord, SensorRecord, TelemetryRecord, withdrawal
 from tinyssb_node.ids import FeedId
+from tinyssb_node.maps.tile_address import TileAddress
 
 pytestmark = pytest.mark.browser
 
@@ -138,6 +141,53 @@ def test_one_place_alone_and_the_edge_of_the_world_are_drawn(browser: Browser) -
         page = opened(visit)
         expect(page.locator(".map text.name")).to_have_text("You")
         assert "NaN" not in page.locator(".map").inner_html()
+        assert visit.complaints == []
+
+
+def test_tiles_of_the_nodes_own_file_are_the_ground_and_nobody_else_is_asked(
+    browser: Browser, tmp_path: Path
+) -> None:
+    tiles = {at: picture(at) for zoom in (9, 10, 11) for at in around(47.3769, 8.5417, zoom)}
+    here = tile_at(47.3769, 8.5417, 11)
+    hole = TileAddress(11, here.column - 1, here.row)
+    del tiles[hole]
+    path = make_pmtiles(tmp_path / "map", tiles, attribution=f"© Ana <b>{HARM}</b>")
+    with serving(mapped_node(), map_file=path) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        ground = page.locator(".map .ground image")
+        expect(
+            page.locator(f'.ground image[href^="/api/tile/11/{here.column}/{here.row}?v="]')
+        ).to_be_visible()
+        expect(page.locator(f'.ground image[href*="/11/{hole.column}/{hole.row}?"]')).to_be_hidden()
+        below = page.evaluate(
+            """(start) => {
+              const you = document.querySelector('.map .place.own').getBBox();
+              const tile = document.querySelector(`.ground image[href^="${start}"]`).getBBox();
+              return [(you.x + you.width / 2 - tile.x) / tile.width, (you.y + you.height / 2 - tile.y) / tile.height];
+            }""",
+            f"/api/tile/11/{here.column}/{here.row}?",
+        )
+        assert below == pytest.approx(within_tile(47.3769, 8.5417, 11), abs=0.02)
+        expect(page.locator(".map-author")).to_have_text('Map: © Ana ">')
+        for _ in range(3):
+            page.get_by_role("button", name="Zoom out").click()
+        expect(page.locator('.ground image[href^="/api/tile/9/"]').first).to_be_visible()
+        expect(page.locator('.ground image[href^="/api/tile/11/"]')).to_have_count(0)
+        for _ in range(10):
+            page.get_by_role("button", name="Zoom in").click()
+        expect(ground).to_have_count(0)  # a picture is not enlarged without end
+        assert page.locator("main img").count() == 0
+        assert visit.complaints == []
+        assert len(visit.places) == 1, "nobody else is asked for tiles"
+
+
+def test_a_broken_map_leaves_the_drawing_as_it_is_without_one(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "map").write_bytes(b"PMTiles\x03 and nothing more")
+    with serving(mapped_node(), map_file=tmp_path / "map") as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        expect(page.locator(".map text.degree").first).to_be_visible()
+        expect(page.locator(".map .ground image")).to_have_count(0)
+        expect(page.locator(".map-author")).to_be_hidden()
         assert visit.complaints == []
 
 

@@ -1,4 +1,4 @@
-"""What a map file says of itself is text, bounded, without markup."""
+"""The description in a map file is text, bounded, without markup."""
 
 import pytest
 from hypothesis import given

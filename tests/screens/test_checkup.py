@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import socket
+import sys
 import time
 from collections import namedtuple
 from pathlib import Path
@@ -14,6 +15,7 @@ from websockets.sync.client import connect
 
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
 from tests.daemon.test_process import free_port
+from tests.maps.making import make_pmtiles, tiles_of
 from tests.nodes import feed_of
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
@@ -53,6 +55,28 @@ def test_a_node_that_does_not_run_is_told_how_to(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [row["check"] for row in rows if not row["ok"]] == ["daemon"]
     assert "tinyssb run" in rows[-1]["advice"]
+
+
+def test_a_map_that_cannot_be_used_is_named_and_one_that_can_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "a"
+    make_home(root, "ws:listen:127.0.0.1:0")
+    assert "map" not in [finding.check for finding in examine(Home(root))]
+    with (root / "config.toml").open("a") as config:
+        config.write('[web]\nmap = "alps.pmtiles"\n')
+    (missing,) = [finding for finding in problems(Home(root)) if finding.check == "map"]
+    assert str(root / "alps.pmtiles") in missing.found
+    assert "No such file" in missing.found
+    assert "docs/howto/web-map.md" in missing.advice
+    make_pmtiles(root / "alps.pmtiles", tiles_of(2))
+    (found,) = [finding for finding in examine(Home(root)) if finding.check == "map"]
+    assert (found.ok, found.found) == (True, f"{root / 'alps.pmtiles'}, zoom 0 to 2")
+    monkeypatch.delitem(sys.modules, "tinyssb_node.maps.pmtiles_file")
+    monkeypatch.setitem(sys.modules, "pmtiles.tile", None)
+    (lacking,) = [finding for finding in examine(Home(root)) if finding.check == "map"]
+    assert "library pmtiles" in lacking.found
+    assert "install" in lacking.advice
 
 
 def test_without_a_home_there_is_one_thing_to_say(tmp_path: Path) -> None:

@@ -605,12 +605,21 @@ def serving(
     sign_s: float = 0.2,
     tls: PageCertificate | None = None,
     folder: Path | None = None,
+    map_file: Path | None = None,
 ) -> Iterator[str]:
     """The real server in a thread of its own; gives its address, ends it on leaving."""
     with server.bind(host, 0) as listener:
         port = listener.getsockname()[1]
         running = server.make_server(
-            node, host=host, port=port, token=token, tls=tls, folder=folder, tick_s=0.02, sign_s=sign_s
+            node,
+            host=host,
+            port=port,
+            token=token,
+            tls=tls,
+            folder=folder,
+            map_file=map_file,
+            tick_s=0.02,
+            sign_s=sign_s,
         )
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -91,3 +91,20 @@ def test_a_token_is_not_written_where_nobody_looks(capsys: pytest.CaptureFixture
     told = capsys.readouterr().out
     assert "secret" not in told
     assert "tinyssb web --link" in told
+
+
+def test_a_map_that_cannot_be_used_is_named_in_the_log_and_the_page_is_served(home: Path) -> None:
+    with (home / "config.toml").open("a") as config:
+        config.write('[web]\nmap = "alps.pmtiles"\n')
+    with subprocess.Popen(
+        [*PROGRAM, "--home", str(home), "web", "--listen", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert b"The page is at" in process.stdout.readline()
+        said = process.stderr.readline().decode()
+        process.terminate()
+    assert str(home / "alps.pmtiles") in said
+    assert "No such file" in said

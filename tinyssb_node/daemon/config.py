@@ -124,6 +124,8 @@ class WebTable(ConfigTable, frozen=True, kw_only=True):
     """File of the token, if there is one."""
     tls: WebTls = WebTls.OFF
     """TLS of the page."""
+    map: Path | None = None
+    """File with tiles for the map; None: the map has no ground."""
 
 
 class SetTable(ConfigTable, frozen=True, kw_only=True):

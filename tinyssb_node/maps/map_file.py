@@ -25,7 +25,7 @@ class MapLibraryError(MapFileError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapDescription:
-    """What a map file says of itself."""
+    """The description of a map file by its author."""
 
     zoom_min: int
     zoom_max: int
@@ -53,7 +53,7 @@ class MapFile(Protocol):
 
     @property
     def about(self) -> MapDescription:
-        """What the file says of itself."""
+        """The description of the file by its author."""
         ...
 
     def read(self, address: TileAddress) -> bytes | None:

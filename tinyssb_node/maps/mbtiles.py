@@ -12,8 +12,8 @@ from tinyssb_node.maps.map_file import MapDescription, MapFileError, bounds_of, 
 from tinyssb_node.maps.tile_address import TileAddress
 
 _ALLOWED: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION})
-"""What a statement may do: `tiles` is a view in many files, which may hide anything. Not recursion, which needs memory
-without end."""
+"""Actions that a statement may take: `tiles` is a view in many files, which may hide anything. Not recursion, which
+needs memory without end."""
 _KEYS: Final = ("format", "minzoom", "maxzoom", "bounds", "attribution")
 _STEPS: Final = 10_000
 """Instructions of SQLite between two looks at the clock: less than a millisecond."""

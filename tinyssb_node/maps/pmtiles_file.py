@@ -37,7 +37,7 @@ _DAMAGE: Final = (
     OSError, ValueError, OverflowError, EOFError, IndexError, RecursionError, zlib.error, MagicNumberNotFound,
     SpecVersionUnsupported,
 )  # fmt: skip
-"""What the library, and ours, raise for bytes that are no such file."""
+"""Errors that the library, and ours, raise for bytes that are no such file."""
 
 
 class PmTilesFile:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Final
 
+from firmware_bridge.libraries import install_command
 from tinyssb_node import limits, version
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.control.rows import AirtimeRow, CompanionRow, EndpointRow, IdentityRow, NetworkRow
@@ -17,6 +18,8 @@ from tinyssb_node.daemon.subjects import present
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.maps.map_file import MapFileError, MapLibraryError
+from tinyssb_node.maps.map_opener import open_map
 from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.languages import number, t, tn
@@ -42,6 +45,7 @@ def examine(home: Home, *, optional: bool = True) -> list[CheckResult]:
         ("store", _check_store),
         ("disk", _check_disk),
         ("clock", _check_clock),
+        ("map", _check_map),
         ("daemon", _check_daemon),
         *(
             (subject.table, subject.load(subject.checks).examine)
@@ -189,6 +193,30 @@ def _check_clock(home: Home) -> CheckResult:
             advice=t("Set the clock. The node works, but logs and lists show wrong times."),
         )
     return CheckResult("clock", ok=True, found=found)
+
+
+def _check_map(home: Home) -> list[CheckResult]:
+    """Check the file of the map, if there is one."""
+    path = read_config(home).web.map
+    if path is None:
+        return []
+    try:
+        with closing(open_map(path)) as file:
+            zooms = {"first": file.about.zoom_min, "last": file.about.zoom_max}
+            return [
+                CheckResult("map", ok=True, found=t("{file}, zoom {first} to {last}", file=path, **zooms))
+            ]
+    except MapLibraryError as error:
+        advice = t("Type: {command}", command=install_command("web"))
+        reason = error.reason
+    except MapFileError as error:
+        advice = t(
+            "The page shows places without it. Put another file there, or remove `web.map` from config.toml: "
+            "docs/howto/web-map.md"
+        )
+        reason = error.reason
+    found = t("the map {file} cannot be used: {problem}", file=path, problem=reason)
+    return [CheckResult("map", ok=False, found=found, advice=advice)]
 
 
 def problems(home: Home) -> list[CheckResult]:

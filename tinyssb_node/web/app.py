@@ -42,10 +42,11 @@ from tinyssb_node.web.page_server.access import (
 )
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
+from tinyssb_node.web.page_server.map_tiles import MapTiles
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.people import people_routes
 from tinyssb_node.web.phones import PhoneRegistry
-from tinyssb_node.web.places import places
+from tinyssb_node.web.places import map_shape, places
 from tinyssb_node.web.request_fields import (
     body_of,
     feed_of,
@@ -101,10 +102,11 @@ def make_app(
     host: str,
     gate: TokenAuthenticator,
     authority: bytes | None = None,
+    tiles: MapTiles,
     phones: PhoneRegistry | None = None,
 ) -> Starlette:
-    """Create the application, to be bound to *host*; *authority*: the certificate (DER) that a phone installs;
-    *phones*: those of guests, if they may come."""
+    """Create the application, to be bound to *host*; *authority*: the certificate (DER) that a phone installs; *tiles*:
+    the ground of the map; *phones*: those of guests, if they may come."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -113,6 +115,7 @@ def make_app(
         service.stop()
         await polling
         await service.close()
+        await tiles.close()
 
     async def events(_request: Request) -> Response:
         return await stream_response(service.listen())
@@ -130,6 +133,7 @@ def make_app(
             *_session_routes(gate, phones),
             *(guest_routes(service, phones) if phones is not None else ()),
             *_node_routes(service),
+            *_map_routes(service, tiles),
             *people_routes(service),
             *_group_routes(service),
             *board_routes(service),
@@ -146,6 +150,17 @@ def make_app(
         exception_handlers={404: not_found, LocalError: message_response},
         lifespan=lifespan,
     )
+
+
+def _map_routes(service: PageService, tiles: MapTiles) -> list[Route]:
+    async def ground(_request: Request) -> Shape:
+        return map_shape(await tiles.served())
+
+    return [
+        json_route("/api/places", lambda _request: service.read(places)),
+        json_route("/api/map", ground),
+        tiles.route(),
+    ]
 
 
 def _authority_routes(authority: bytes | None) -> list[Route]:
@@ -220,7 +235,6 @@ def _node_routes(service: PageService) -> list[Route]:
         json_route("/api/conversations", lambda _request: service.read(views.conversations)),
         json_route("/api/people", lambda _request: service.read(views.people)),
         json_route("/api/readings", lambda _request: service.read(views.readings)),
-        json_route("/api/places", lambda _request: service.read(places)),
         json_route("/api/subjects", lambda _request: service.read(views.subjects)),
         json_route("/api/messages", messages),
         json_route("/api/circle", circle),

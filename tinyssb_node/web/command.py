@@ -182,6 +182,7 @@ def _serve(
 
     host, port = address
     token = make_token(file)
+    opener = NodeOpener(home, arguments.network)
 
     def announce(port: int) -> None:
         # In a journal others could read the token; a terminal has one reader.
@@ -189,9 +190,10 @@ def _serve(
             _print_authority((host, port), tls)
         print_address((host, port), token, show_token=sys.stdout.isatty(), tls=tls is not None)
         sys.stdout.flush()
+        _warn_of_map(opener.map_file)
 
     serve(
-        NodeOpener(home, arguments.network),
+        opener,
         host=host,
         port=port,
         token=token,
@@ -200,6 +202,18 @@ def _serve(
         supervised=arguments.supervised,
     )
     return 0
+
+
+def _warn_of_map(path: Path | None) -> None:
+    """Name a map file that cannot be used, in the log."""
+    from tinyssb_node.maps.map_file import MapFileError
+    from tinyssb_node.maps.map_opener import open_map
+
+    try:
+        if path is not None:
+            open_map(path).close()
+    except MapFileError as error:
+        print(f"tinyssb: {error} The page shows places without it.", file=sys.stderr)
 
 
 def print_address(

@@ -22,6 +22,7 @@ class NodeOpener:
         self._network = network
         config = read_config(home)
         self._socket = config.control.socket
+        self._map_file = config.web.map
         self._name, found = config.find_network(network or DEFAULT_NETWORK)
         self._prefix = found.prefix
 
@@ -29,6 +30,11 @@ class NodeOpener:
     def folder(self) -> Path:
         """The node's folder."""
         return self._home.root
+
+    @property
+    def map_file(self) -> Path | None:
+        """The file with tiles for the map; None if there is none."""
+        return self._map_file
 
     def network_prefix(self) -> bytes:
         """Return the first bytes of all that is signed in the network."""

@@ -15,6 +15,7 @@ from tinyssb_node.content.telemetry import (
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.telemetry import latest_valid, shared_telemetry
+from tinyssb_node.web.page_server.map_tiles import ServedMap
 from tinyssb_node.web.shapes import Shape, author_shape
 from tinyssb_node.web.views import people_of
 
@@ -44,6 +45,22 @@ def places(node: NodeSession) -> Shape:
             for row in people[:_PLACES_MAX]
         ],
         "all": len(people),
+    }
+
+
+def map_shape(served: ServedMap | None) -> Shape:
+    """Return what the page needs to draw the ground."""
+    if served is None:
+        return {"map": None}
+    about = served.about
+    return {
+        "map": {
+            "version": served.version,
+            "zoom_min": about.zoom_min,
+            "zoom_max": about.zoom_max,
+            "bounds": None if about.bounds is None else list(about.bounds),
+            "attribution": about.attribution,
+        }
     }
 
 

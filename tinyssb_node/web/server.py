@@ -16,6 +16,7 @@ from tinyssb_node.web.errors import PageStartError
 from tinyssb_node.web.page_server.access import TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import listen
 from tinyssb_node.web.page_server.connections import ConnectionLimits, connection_options
+from tinyssb_node.web.page_server.map_tiles import MapTiles
 from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.phones import PhoneRegistry
@@ -36,12 +37,14 @@ def make_server(
     token: str | None,
     tls: PageCertificate | None = None,
     folder: Path | None = None,
+    map_file: Path | None = None,
     tick_s: float = 1.0,  # a Pi's core spends some thousandths on looking for news
     sign_s: float = limits.SIGN_S,
 ) -> PageServer:
     """Create the server of the page for the node that *opener* opens; it gets its socket when it runs.
 
-    *folder* has the files of guests' phones; without it there are no guests.
+    *folder* has the files of guests' phones; without it there are no guests. *map_file* has the
+    tiles of the map.
     """
     service = PageService(opener, tick_s=tick_s, sign_s=sign_s)
     # Browsers share cookies between the ports of a machine.
@@ -58,7 +61,14 @@ def make_server(
             folder, cookie=f"tinyssb_{port}_phone", secure=tls is not None, now_s=time.time
         )
     config = page_config(
-        make_app(service, host=host, gate=gate, authority=tls.authority if tls else None, phones=phones),
+        make_app(
+            service,
+            host=host,
+            gate=gate,
+            authority=tls.authority if tls else None,
+            phones=phones,
+            tiles=MapTiles(map_file),
+        ),
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
         # The minimum of features: a Pi has little memory.
@@ -104,7 +114,15 @@ def serve(
     """
     with bind(host, port) as listener:
         port = listener.getsockname()[1]
-        server = make_server(opener, host=host, port=port, token=token, tls=tls, folder=opener.folder)
+        server = make_server(
+            opener,
+            host=host,
+            port=port,
+            token=token,
+            tls=tls,
+            folder=opener.folder,
+            map_file=opener.map_file,
+        )
         if supervised:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         announce(port)

@@ -1,7 +1,9 @@
-// The drawing of the map: places, names, a scale and degrees, without tiles. It can be dragged, zoomed, and used by keyboard.
+// The drawing of the map: places, names, a scale and degrees, on the ground of the node's own file if it has one. It can be
+// dragged, zoomed, and used by keyboard.
 
 import { h } from "/static/dom.js";
-import { t, tn } from "/static/language.js";
+import { Ground } from "/static/ground.js";
+import { parts, t, tn } from "/static/language.js";
 import { distance, project, rounded, unproject, worldMetres } from "/static/mercator.js";
 import { svg } from "/static/plot.js";
 import { line, nameOf } from "/static/words.js";
@@ -9,6 +11,7 @@ import { line, nameOf } from "/static/words.js";
 const LEAST = 256; // pixels of the world's width
 const MOST = 2 ** 30; // 4 cm a pixel
 const CLOSE = 2 ** 23; // of a single place: 5 m a pixel
+const ATTRIBUTION_MAX = 200;
 const LETTER = 8; // pixels of a letter, about
 const STEP = 80; // pixels by an arrow key
 const TICKS = [90, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
@@ -16,9 +19,12 @@ const TICKS = [90, 45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.0
 export class MapDrawing {
   constructor() {
     this.make = svg;
-    this.svg = this.make("svg", { class: "map", tabindex: "0", role: "img" });
+    this.ground = new Ground(null);
+    this.marked = this.make("g");
+    this.svg = this.make("svg", { class: "map", tabindex: "0", role: "img" }, this.ground.element, this.marked);
+    this.author = h("p", { class: "map-author", hidden: true });
     const button = (text, name, act) => h("button", { type: "button", class: "button quiet", "aria-label": name, onclick: act, text });
-    this.element = h("div", { class: "map-frame" }, this.svg, h("div", { class: "map-buttons" }, button("+", t("Zoom in"), () => this.zoom(2)), button("−", t("Zoom out"), () => this.zoom(0.5)), button(t("All"), t("Show all"), () => this.fit())));
+    this.element = h("div", { class: "map-frame" }, this.svg, this.author, h("div", { class: "map-buttons" }, button("+", t("Zoom in"), () => this.zoom(2)), button("−", t("Zoom out"), () => this.zoom(0.5)), button(t("All"), t("Show all"), () => this.fit())));
     this.places = [];
     this.pointers = new Map();
     this.listen();
@@ -66,6 +72,18 @@ export class MapDrawing {
     this.svg.setAttribute("aria-label", tn(places.length, "Map of {n} position, which is listed below. Arrow keys move it, plus and minus zoom.", "Map of {n} positions, which are listed below. Arrow keys move it, plus and minus zoom."));
     if (this.centre) this.draw();
     else this.fit();
+  }
+
+  /** Draws on the pictures of a map file, as the node describes it; null: there is none. */
+  lay(map) {
+    const ground = new Ground(map);
+    this.ground.element.replaceWith(ground.element);
+    this.ground = ground;
+    const author = line(map?.attribution ?? "", ATTRIBUTION_MAX);
+    this.author.hidden = !author;
+    this.author.replaceChildren(...parts(t("Map: {author}"), { author: h("bdi", { text: author }) }));
+    this.svg.classList.toggle("grounded", Boolean(map));
+    if (this.centre) this.draw();
   }
 
   /** Moves so that all places are visible. */
@@ -116,7 +134,8 @@ export class MapDrawing {
     }
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const at = ({ x, y }) => [width / 2 + (x - this.centre.x) * this.scale, height / 2 + (y - this.centre.y) * this.scale];
-    this.svg.replaceChildren(...this.grid(width, height, at), ...this.marks(width, height, at), ...this.scaleBar(height));
+    this.ground.draw(this.centre, this.scale, width, height);
+    this.marked.replaceChildren(...this.grid(width, height, at), ...this.marks(width, height, at), ...this.scaleBar(height));
   }
 
   /** Returns lines of latitude and longitude, with their degrees. */
@@ -126,17 +145,17 @@ export class MapDrawing {
     const wanted = ((last.longitude - first.longitude) * 130) / width;
     const step = TICKS.findLast((one) => one >= wanted) ?? TICKS[0];
     const digits = Math.max(0, Math.ceil(-Math.log10(step)));
-    const parts = [];
+    const lines = [];
     for (let n = Math.ceil(first.longitude / step); n * step <= last.longitude; n++) {
       const [x] = at(project({ latitude: 0, longitude: n * step }));
       const around = ((n * step + 540) % 360) - 180;
-      parts.push(this.make("path", { class: "degree", d: `M${x.toFixed(1)} 0V${height}` }), this.make("text", { class: "degree", x: (x + 3).toFixed(1), y: height - 5 }, `${Math.abs(around).toFixed(digits)}° ${around < 0 ? t("W") : t("E")}`));
+      lines.push(this.make("path", { class: "degree", d: `M${x.toFixed(1)} 0V${height}` }), this.make("text", { class: "degree", x: (x + 3).toFixed(1), y: height - 5 }, `${Math.abs(around).toFixed(digits)}° ${around < 0 ? t("W") : t("E")}`));
     }
     for (let n = Math.ceil(last.latitude / step); n * step <= first.latitude; n++) {
       const [, y] = at(project({ latitude: n * step, longitude: 0 }));
-      parts.push(this.make("path", { class: "degree", d: `M0 ${y.toFixed(1)}H${width}` }), this.make("text", { class: "degree", x: 4, y: (y - 4).toFixed(1) }, `${Math.abs(n * step).toFixed(digits)}° ${n < 0 ? t("S") : t("N")}`));
+      lines.push(this.make("path", { class: "degree", d: `M0 ${y.toFixed(1)}H${width}` }), this.make("text", { class: "degree", x: 4, y: (y - 4).toFixed(1) }, `${Math.abs(n * step).toFixed(digits)}° ${n < 0 ? t("S") : t("N")}`));
     }
-    return parts;
+    return lines;
   }
 
   /** Returns the places in sight: circles of their precision, dots, and names where there is room. */

@@ -28,11 +28,20 @@ export class MapView {
 
   async refresh() {
     try {
-      this.draw(await get("/api/places"));
+      const [places, ground] = await Promise.all([get("/api/places"), get("/api/map")]);
+      this.lay(ground.map);
+      this.draw(places);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setText(this.about, `${error.message} ${error.hint}`);
     }
+  }
+
+  /** Draws on the node's map file, and anew only if it is another one. */
+  lay(map) {
+    if (map?.version === this.version) return;
+    this.version = map?.version;
+    this.drawing.lay(map);
   }
 
   draw({ now_us: nowUs, rows, all }) {
