@@ -22,7 +22,7 @@ define run_tests
 @$(PYTHON) -m pytest -m "$(if $(1),$(1) and )realtime" $(2) $(ARGS) || [ $$? = 5 ]
 @$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -m "$(if $(1),$(1) and )not realtime" $(2) $(ARGS) || [ $$? = 5 ]
 endef
-TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython pzp-db
+TEST_PROGRAMS := dev java chromium dbus postgres mosquitto codec2 gcc micropython pzp-db
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary languages diagrams docs deb release release-check clean

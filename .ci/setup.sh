@@ -8,6 +8,7 @@
 #   dbus         D-Bus, for the Bluetooth tests
 #   postgres     PostgreSQL's programs, for the tests of the serving database; starts no server
 #   mosquitto    an MQTT broker, for the MQTT tests; starts none
+#   codec2       the programs of Codec 2, for the tests of voice messages
 #   gcc          a C compiler, for the torture tests
 #   graphviz     Graphviz, for `make diagrams`
 #   micropython  MicroPython for Node.js, for the firmware tests; does not install Node.js
@@ -162,6 +163,11 @@ setup_mosquitto() {
     fi
 }
 
+setup_codec2() {
+    command -v c2dec >/dev/null && return
+    apt_install "Codec 2" codec2 || missing "Codec 2" "the tests of voice messages are left out" codec2
+}
+
 setup_gcc() {
     gcc -E -x c -include stdio.h /dev/null >/dev/null 2>&1 && return
     apt_install "a C compiler" gcc && apt_install "the C library's headers" libc6-dev && return
@@ -281,6 +287,7 @@ for word in "$@"; do
         dbus) setup_dbus ;;
         postgres) setup_postgres ;;
         mosquitto) setup_mosquitto ;;
+        codec2) setup_codec2 ;;
         gcc) setup_gcc ;;
         graphviz) setup_graphviz || status=1 ;;
         micropython) setup_micropython ;;

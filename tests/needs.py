@@ -106,6 +106,8 @@ def missing(marker: str) -> str | None:
         return reason("PostgreSQL", "postgresql")
     if marker == "mosquitto" and mosquitto("mosquitto") is None:
         return reason("mosquitto", "mosquitto")
+    if marker == "codec2" and (shutil.which("c2dec") is None or shutil.which("c2enc") is None):
+        return reason("Codec 2", "codec2")
     if marker == "gcc" and shutil.which("gcc") is None:
         return reason("gcc", "gcc libc6-dev")
     if marker == "browser" and chromium() is None:

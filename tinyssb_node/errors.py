@@ -71,6 +71,8 @@ EXIT_CODES = {
     "busy": ExitCode.BUSY,
     "costly": ExitCode.USAGE,
     "phone_refused": ExitCode.DATA,
+    "codec_missing": ExitCode.UNAVAILABLE,
+    "codec_failed": ExitCode.DATA,
     "not_allowed": ExitCode.PERMISSION,
     "uncertain": ExitCode.BUSY,
     "failed": ExitCode.SOFTWARE,

@@ -43,6 +43,9 @@ ARGUMENTS = (
     f"--disable-features={','.join(WITHOUT)}",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
+    # A microphone that beeps, and a user who allows it.
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
 )
 
 

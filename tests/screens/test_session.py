@@ -203,6 +203,21 @@ def test_people_who_may_read_on_a_phone_get_the_form_of_the_app(tmp_path: Path) 
         assert opened(sent(talk)[-1], ANA) is not None
 
 
+def test_recorded_voice_has_the_form_of_the_app(talk: NodeSession, talkers: Talkers) -> None:
+    voice = bytes.fromhex("c0dec201000400") + bytes(70)
+    talk.say("", voice=voice)
+    said = sent(talk)[-1]
+    assert isinstance(said, chat.ChatPost)
+    assert (said.text, said.voice) == (None, voice)
+    talk.say_private("listen", [talkers.people[BOB].feed], voice=voice)
+    heard = opened(sent(talk)[-1], BOB)
+    assert heard is not None
+    assert (heard.text, heard.voice) == ("listen", voice)
+    assert len(talk.draft("", voice=voice)) > len(voice)
+    with pytest.raises(ProblemError, match="no recorded voice"):
+        talk.say("", "ab" * 20, voice=voice)
+
+
 def test_a_draft_is_what_would_be_said(talk: NodeSession, talkers: Talkers) -> None:
     assert chat.parse(talk.draft("hello", PUBLIC)) == chat.parse(talk.draft("hello"))
     assert len(talk.draft_private("x", [talkers.people[BOB].feed])) == 127

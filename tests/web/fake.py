@@ -25,7 +25,7 @@ from tests.catalog.fake import (
 )
 from tinyssb_node.catalog.rows import PUBLIC, BoardRow, MessageKind, MessageRow, is_group
 from tinyssb_node.content.board import KanbanBoard, PlacedOperation, fold
-from tinyssb_node.content.chat import BoardStep, parse
+from tinyssb_node.content.chat import BoardStep, ChatPost, parse, serialize
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.group_rows import (
@@ -139,13 +139,23 @@ class FakeNode:
     def names(self) -> DisplayNames:
         return DisplayNames(self.catalog.people(), self.petnamed)
 
-    def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
-        return repr([text, conversation, reply_to]).encode()
+    def draft(
+        self,
+        text: str,
+        conversation: str = PUBLIC,
+        reply_to: MessageId | None = None,
+        voice: bytes | None = None,
+    ) -> bytes:
+        return repr([text, conversation, reply_to]).encode() + (voice or b"")
 
     def draft_private(
-        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+        self,
+        text: str,
+        recipients: Iterable[FeedId],
+        reply_to: MessageId | None = None,
+        voice: bytes | None = None,
     ) -> bytes:
-        return repr([text, tuple(recipients), reply_to]).encode()
+        return repr([text, tuple(recipients), reply_to]).encode() + (voice or b"")
 
     def post_packets(
         self,
@@ -153,13 +163,14 @@ class FakeNode:
         conversation: str = PUBLIC,
         recipients: Iterable[FeedId] | None = None,
         reply_to: MessageId | None = None,
+        voice: bytes | None = None,
     ) -> int:
         self._require()
         if is_group(conversation):
             return packet_count(len(text) + 150, Dialect.SPEC)
         if recipients is None:
-            return packet_count(len(self.draft(text, conversation, reply_to)), Dialect.SPEC)
-        return packet_count(len(self.draft_private(text, recipients, reply_to)), Dialect.SPEC)
+            return packet_count(len(self.draft(text, conversation, reply_to, voice)), Dialect.SPEC)
+        return packet_count(len(self.draft_private(text, recipients, reply_to, voice)), Dialect.SPEC)
 
     def cost_question(self, packets: int) -> list[str]:
         return cost_question(packets, self.faces(), self.airtime()) if packets > 20 else []
@@ -315,10 +326,18 @@ class FakeNode:
         self.changes.append((action, group, tuple(people)))
         return GroupWrittenRow(group=group, entries=[], packets=16)
 
-    def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
+    def say(
+        self,
+        text: str,
+        conversation: str = PUBLIC,
+        reply_to: MessageId | None = None,
+        *,
+        voice: bytes | None = None,
+    ) -> PublishedRow:
         self._require()
         self.before_saying()
-        self.said.append({"text": text, "conversation": conversation, "reply_to": reply_to})
+        spoken = {} if voice is None else {"voice": voice}
+        self.said.append({"text": text, "conversation": conversation, "reply_to": reply_to, **spoken})
         if is_group(conversation):
             place = len(self.group_said) + 1
             self.group_said.append(
@@ -328,7 +347,18 @@ class FakeNode:
             )
             return self.arrive(ANA, "what the group does not show", conversation=None)
         previous = [] if reply_to is None else [reply_to]
-        return self.arrive(ANA, text, previous, conversation=conversation, private=conversation != PUBLIC)
+        row = self.arrive(
+            ANA,
+            text,
+            previous,
+            conversation=conversation,
+            private=conversation != PUBLIC,
+            voice_size=len(voice or b""),
+        )
+        if voice is not None:
+            post = ChatPost(text=text or None, voice=voice, said_s=START_US // 1_000_000)
+            self.catalog.contents[MessageId.from_hex(row.id)] = serialize(post)
+        return row
 
     def packets_of(self, content: bytes) -> int:
         self._require()
@@ -394,10 +424,15 @@ class FakeNode:
         return row
 
     def say_private(
-        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+        self,
+        text: str,
+        recipients: Iterable[FeedId],
+        reply_to: MessageId | None = None,
+        voice: bytes | None = None,
     ) -> PublishedRow:
         self._require()
-        self.said.append({"text": text, "recipients": tuple(recipients), "reply_to": reply_to})
+        spoken = {} if voice is None else {"voice": voice}
+        self.said.append({"text": text, "recipients": tuple(recipients), "reply_to": reply_to, **spoken})
         return self.arrive(ANA, text, [], conversation=PRIVATE, private=True)
 
     def follow(self, feed: FeedId) -> FollowedRow:

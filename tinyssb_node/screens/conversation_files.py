@@ -13,6 +13,9 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.localfile import clean_name, file_title, save_file
 
+_VOICE_TYPE = "audio/x-codec2"
+"""Type of a file with recorded voice."""
+
 if TYPE_CHECKING:
     from tinyssb_node.control.rows import PublishedRow
     from tinyssb_node.ids import FeedId, MessageId
@@ -72,12 +75,14 @@ class ConversationFileDraft:
 
 
 def read_file_of(node: NodeSession, id_: MessageId) -> tuple[File, str]:
-    """Return the file in a message of a conversation, and a safe name for it. Raises ProblemError."""
+    """Return the file in a message of a conversation, or its recorded voice, and a safe name for it. Raises
+    ProblemError."""
     row = node.catalog.message(id_)
-    content = None
-    if row is not None and row.kind is MessageKind.FILE:
+    content, file = None, None
+    if row is not None and (row.kind is MessageKind.FILE or row.voice_size):
         content = node.catalog.content(id_)
-    file = None if content is None else parse_file(content)
+    if row is not None and content is not None:
+        file = _file_in(content, row.feed, row.seq)
     if row is None or file is None:
         raise ProblemError(
             "There is no file in this message, or not all of it is here.",
@@ -86,6 +91,20 @@ def read_file_of(node: NodeSession, id_: MessageId) -> tuple[File, str]:
             exit_code=ExitCode.MISSING,
         )
     return file, clean_name(file.name, f"tinyssb-{row.feed.hex()[:12]}-{row.seq}")
+
+
+def _file_in(content: bytes, feed: FeedId, seq: int) -> File | None:
+    """Return the file in the content of entry *seq* of *feed*, or recorded voice as a file that the programs of Codec 2
+    read; None: there is neither."""
+    from tinyssb_node.content import chat
+
+    file = parse_file(content)
+    if file is not None:
+        return file
+    post = chat.parse(content)
+    if not isinstance(post, chat.ChatPost) or not post.voice:
+        return None
+    return File(f"voice-{feed.hex()[:12]}-{seq}.c2", _VOICE_TYPE, post.voice, post.said_s)
 
 
 def save_file_of(node: NodeSession, id_: MessageId, output: str | None) -> tuple[File, Path]:

@@ -24,27 +24,42 @@ from tinyssb_node.content.short_text import (
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
 
-def public_draft(catalog: Catalog, author: FeedId | None, text: str, ties: Sequence[MessageId]) -> bytes:
-    """Return the content of a public text of *author*, if they are known, that follows *ties*. Raises
-    UnencodableMessageError."""
-    if author is not None and catalog.dialect(author) is Dialect.SPEC:
+def public_draft(
+    catalog: Catalog, author: FeedId | None, text: str, ties: Sequence[MessageId], voice: bytes | None = None
+) -> bytes:
+    """Return the content of a public text of *author*, if they are known, that follows *ties*; with recorded *voice*
+    the text may be empty. Raises UnencodableMessageError."""
+    if voice is None and author is not None and catalog.dialect(author) is Dialect.SPEC:
         reference_us = catalog.last_time_us(author)
         reference_s = None if reference_us is None else reference_us // 1_000_000
         short = serialize_short_text(public_text(text, ties, int(time.time()), reference_s))
         if short is not None:
             return short
-    return serialize(ChatPost(tips=tuple(ties), text=text, said_s=int(time.time())))
+    return serialize(ChatPost(tips=tuple(ties), text=text or None, voice=voice, said_s=int(time.time())))
 
 
-def private_draft(catalog: Catalog, text: str, readers: Sequence[FeedId], ties: Sequence[MessageId]) -> bytes:
-    """Return the content of a text for *readers*, its author last, that follows *ties*.
+def private_draft(
+    catalog: Catalog,
+    text: str,
+    readers: Sequence[FeedId],
+    ties: Sequence[MessageId],
+    voice: bytes | None = None,
+) -> bytes:
+    """Return the content of a text for *readers*, its author last, that follows *ties*; with recorded *voice* the text
+    may be empty.
 
     Raises ReaderKeyError, RecipientCountError, UnencodableMessageError.
     """
-    short = _short_private(catalog, text, readers, ties)
+    short = None if voice is not None else _short_private(catalog, text, readers, ties)
     if short is not None:
         return short
-    post = ChatPost(tips=tuple(ties), text=text, said_s=int(time.time()), recipients=tuple(readers))
+    post = ChatPost(
+        tips=tuple(ties),
+        text=text or None,
+        voice=voice,
+        said_s=int(time.time()),
+        recipients=tuple(readers),
+    )
     return seal(serialize(post), readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
 
 

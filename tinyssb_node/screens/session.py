@@ -218,15 +218,18 @@ class NodeSession:
         conversation: str = PUBLIC,
         reply_to: MessageId | None = None,
         identity: str | None = None,
+        voice: bytes | None = None,
     ) -> PublishedRow:
-        """Post *text* in *conversation*, after all its messages, and as an answer to *reply_to*. The id of a
-        private group is a conversation, too. *identity*: the further identity that writes it, in public alone.
+        """Post *text*, or recorded *voice* with a text that may be empty, in *conversation*, after all its messages,
+        and as an answer to *reply_to*. The id of a private group is a conversation, too, for texts. *identity*: the
+        further identity that writes it, in public alone.
 
         Raises ProblemError, UnencodableMessageError, and as
         ``DaemonClient.publish`` does.
         """
 
         if is_group(conversation):
+            _require_no_voice(voice)
             answered = None if reply_to is None else reply_to.hex()
             return self.say_to_group(conversation, text, answered).entries[-1]
         if identity is not None and conversation != PUBLIC:
@@ -235,17 +238,22 @@ class NodeSession:
                 "Leave out --as, or write in public.",
                 exit_code=ExitCode.USAGE,
             )
-        return self.publish(self.draft(text, conversation, reply_to, identity), identity)
+        return self.publish(self.draft(text, conversation, reply_to, identity, voice), identity)
 
     def say_private(
-        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+        self,
+        text: str,
+        recipients: Iterable[FeedId],
+        reply_to: MessageId | None = None,
+        voice: bytes | None = None,
     ) -> PublishedRow:
-        """Post *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
+        """Post *text*, or recorded *voice*, so that only *recipients* and we can read it; at most
+        ``limits.CIRCLE_MAX`` with us.
 
         Raises ProblemError, RecipientCountError, ReaderKeyError, UnencodableMessageError,
         and as ``DaemonClient.publish`` does.
         """
-        return self.publish(self.draft_private(text, recipients, reply_to))
+        return self.publish(self.draft_private(text, recipients, reply_to, voice))
 
     def draft(
         self,
@@ -253,14 +261,16 @@ class NodeSession:
         conversation: str = PUBLIC,
         reply_to: MessageId | None = None,
         identity: str | None = None,
+        voice: bytes | None = None,
     ) -> bytes:
         """Return the content that ``say`` would publish now, for an estimate of its cost. Raises as ``say`` does."""
         members = self.members(conversation)
         if members:
-            return self.draft_private(text, members, reply_to)
+            return self.draft_private(text, members, reply_to, voice)
         from tinyssb_node.screens.drafts import public_draft
 
-        return public_draft(self.catalog, self._author(identity), text, self._ties(text, PUBLIC, reply_to))
+        ties = self._ties(text, PUBLIC, reply_to, voice)
+        return public_draft(self.catalog, self._author(identity), text, ties, voice)
 
     def _author(self, identity: str | None) -> FeedId | None:
         """Return the feed of an *identity*; None: there is no such one. Raises as the client does."""
@@ -271,7 +281,11 @@ class NodeSession:
         return None if feed is None else FeedId.from_hex(feed)
 
     def draft_private(
-        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+        self,
+        text: str,
+        recipients: Iterable[FeedId],
+        reply_to: MessageId | None = None,
+        voice: bytes | None = None,
     ) -> bytes:
         """Return the content that ``say_private`` would publish now."""
         from tinyssb_node.content.private import circle
@@ -280,8 +294,8 @@ class NodeSession:
         own = self.own
         others = [feed for feed in recipients if feed != own]
         readers = circle(own, others)
-        ties = self._ties(text, self._circle_name(others), reply_to)
-        return private_draft(self.catalog, text, readers, ties)
+        ties = self._ties(text, self._circle_name(others), reply_to, voice)
+        return private_draft(self.catalog, text, readers, ties, voice)
 
     def post_packets(
         self,
@@ -290,19 +304,21 @@ class NodeSession:
         recipients: Sequence[FeedId] | None = None,
         reply_to: MessageId | None = None,
         group: str | None = None,
+        voice: bytes | None = None,
     ) -> int:
         """Return the packets that a post would take. *recipients*: as for ``say_private``; *group*: the name or digits
         of a group. Raises as ``say`` does."""
 
         named = group if group is not None else conversation if is_group(conversation) else None
         if named is not None:
+            _require_no_voice(voice)
             _require_text(text)
             answered = None if reply_to is None else reply_to.hex()
             return self.client.group_post_cost(named, text, answered).packets
         if recipients is None:
-            content = self.draft(text, conversation, reply_to)
+            content = self.draft(text, conversation, reply_to, voice=voice)
         else:
-            content = self.draft_private(text, recipients, reply_to)
+            content = self.draft_private(text, recipients, reply_to, voice)
         return self.packets_of(content)
 
     def packets_of(self, content: bytes, identity: str | None = None) -> int:
@@ -335,12 +351,15 @@ class NodeSession:
 
         return self._say(Alias(name=alias))
 
-    def _ties(self, text: str, conversation: str, reply_to: MessageId | None) -> tuple[MessageId, ...]:
+    def _ties(
+        self, text: str, conversation: str, reply_to: MessageId | None, voice: bytes | None
+    ) -> tuple[MessageId, ...]:
         """Return the messages that *text* follows; at first the one that it answers. Raises ProblemError."""
         from tinyssb_node.content.chat import tips_form
         from tinyssb_node.content.references import message_ids
 
-        _require_text(text)
+        if voice is None:
+            _require_text(text)
         if reply_to is not None:
             answered = self.catalog.message(reply_to)
             if answered is None or answered.conversation is None or answered.conversation != conversation:
@@ -563,6 +582,16 @@ class NodeSession:
 
 def _agree(packets: int) -> None:
     """Publish without showing the cost."""
+
+
+def _require_no_voice(voice: bytes | None) -> None:
+    """Check that a message to a private group has no voice. Raises ProblemError."""
+    if voice is not None:
+        raise ProblemError(
+            "Private groups carry no recorded voice. Nothing was published.",
+            "Attach it as a file.",
+            exit_code=ExitCode.USAGE,
+        )
 
 
 def _require_text(text: str) -> None:

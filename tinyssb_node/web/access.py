@@ -21,12 +21,15 @@ GUEST_PATHS: Final = frozenset(
         "/api/guest/conversations",
         "/api/guest/messages",
         "/api/guest/file",
+        "/api/guest/voice",
         "/api/guest/people",
         "/api/guest/sealed",
         "/api/events",
     }
 )
 """Addresses that a guest's phone may ask: none opens anything private, or does anything as the node."""
+RECORD: Final = "/api/voice/record"
+"""The address to which a browser sends what its microphone gave it."""
 METRICS: Final = "/metrics"
 """Address that Prometheus scrapes. It gives the token in the header `Authorization: Bearer`."""
 OPEN: Final = ("/api/session", "/api/login", GUEST_ENTRANCE)
@@ -34,8 +37,10 @@ OPEN: Final = ("/api/session", "/api/login", GUEST_ENTRANCE)
 node."""
 HEADERS: Final = security_headers(
     more_policy=(
-        "; manifest-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types worker"
-    )
+        "; manifest-src 'self'; media-src blob:; worker-src 'self'; require-trusted-types-for 'script'; "
+        "trusted-types worker"
+    ),
+    microphone="(self)",
 )
 """The only trusted type is the address of the page's service worker, which is constant."""
 
@@ -58,7 +63,7 @@ def refuse_request(gate: TokenAuthenticator, phones: PhoneRegistry | None, scope
         return refusal(411, "This server needs a Content-Length, and accepts no chunks.")
     if path.startswith("/api/") and is_foreign(headers):
         return refusal(403, "The request came from another site. Nothing was done.")
-    if scope["method"] == "POST" and (answer := _refuse_post(headers)) is not None:
+    if scope["method"] == "POST" and (answer := _refuse_post(path, headers)) is not None:
         return answer
     if path == METRICS and (is_foreign(headers) or not gate.admits(headers)):
         return refusal(
@@ -91,13 +96,16 @@ def _refuse_stranger(phones: PhoneRegistry | None, path: str, headers: Headers) 
     return refusal(403, "Guests cannot do this.", "Ask your host for it.", code="guest")
 
 
-def _refuse_post(headers: Headers) -> Response | None:
+def _refuse_post(path: str, headers: Headers) -> Response | None:
     """Return why a request that would change something is rejected; None if it is not."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return refusal(415, "This server accepts JSON only.")
-    size = headers.get("content-length", "")
+    size, most = (
+        headers.get("content-length", ""),
+        limits.VOICE_BODY_MAX if path == RECORD else limits.BODY_MAX,
+    )
     if not (size.isascii() and size.isdigit()):
         return refusal(411, "This server needs a Content-Length.")
-    if len(size) > 9 or int(size) > limits.BODY_MAX:
-        return refusal(413, f"The request has more than {limits.BODY_MAX} bytes. Nothing was done.")
+    if len(size) > 9 or int(size) > most:
+        return refusal(413, f"The request has more than {most} bytes. Nothing was done.")
     return None

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.files import File, FileNameError, serialize_file
 from tinyssb_node.content.limits import CIRCLE_MAX, FILE_NAME_MAX, FILE_TYPE_MAX
+from tinyssb_node.content.voice_note import parse_voice
 from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
@@ -47,6 +48,7 @@ from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.people import people_routes
 from tinyssb_node.web.phones import PhoneRegistry
 from tinyssb_node.web.places import map_shape, places
+from tinyssb_node.web.recordings import voice_routes
 from tinyssb_node.web.request_fields import (
     body_of,
     feed_of,
@@ -55,11 +57,13 @@ from tinyssb_node.web.request_fields import (
     once_of,
     order_of,
     text_of,
+    voice_of,
 )
 from tinyssb_node.web.responses import file_response, json_route
 from tinyssb_node.web.shapes import Shape
 from tinyssb_node.web.spoken import SpokenLanguage
 from tinyssb_node.web.views import OutgoingMessage
+from tinyssb_node.web.voice_codec import VoiceCodec
 
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = (
@@ -91,7 +95,7 @@ _KINDS: Final = {
 _STATUS: Final = {
     "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
     "costly": 409, "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
-    "phone_refused": 409,
+    "phone_refused": 409, "codec_missing": 501, "codec_failed": 422,
 }  # fmt: skip
 """HTTP status by the code of an error; errors that are not here are no fault of the page's."""
 
@@ -107,6 +111,8 @@ def make_app(
 ) -> Starlette:
     """Create the application, to be bound to *host*; *authority*: the certificate (DER) that a phone installs; *tiles*:
     the ground of the map; *phones*: those of guests, if they may come."""
+
+    codec = VoiceCodec()
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -131,13 +137,14 @@ def make_app(
             *(Route(path, static) for path in (*PAGES, "/static/{name}")),
             *_authority_routes(authority),
             *_session_routes(gate, phones),
-            *(guest_routes(service, phones) if phones is not None else ()),
+            *(guest_routes(service, phones, codec) if phones is not None else ()),
             *_node_routes(service),
             *_map_routes(service, tiles),
             *people_routes(service),
             *_group_routes(service),
             *board_routes(service),
             *_file_routes(service),
+            *voice_routes(service, codec),
             Route("/api/events", events),
             Route(access.METRICS, metrics),
         ],
@@ -396,8 +403,11 @@ def _readers_of(text: str) -> tuple[FeedId, ...]:
 def message_of(body: dict[str, object]) -> OutgoingMessage:
     """Parse the message in a request. Raises BadRequestError."""
     text = text_of(body, "text", limits.TEXT_MAX).strip()
-    if not text:
+    voice = voice_of(body, limits.VOICE_SIZE_MAX) if body.get("voice") else None
+    if not text and voice is None:
         raise BadRequestError("The message is empty.")
+    if voice is not None and parse_voice(voice) is None:
+        raise BadRequestError("The recording cannot be read.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -418,6 +428,7 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
         None if reply is None else message_id_of(reply),
         once,
         body.get("agreed") is True,
+        voice,
     )
 
 

@@ -37,6 +37,30 @@ class PhoneRefusedError(ProblemError):
     code = "phone_refused"
 
 
+class CodecMissingError(ProblemError):
+    """The programs that play and record voice are not installed."""
+
+    code = "codec_missing"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The node has no program to play and record voice: Codec 2.",
+            "On the node, with Debian or Ubuntu: `sudo apt install codec2`",
+        )
+
+
+class CodecFailedError(ProblemError):
+    """A program of Codec 2 failed, or took too long."""
+
+    code = "codec_failed"
+
+    def __init__(self, program: str) -> None:
+        super().__init__(
+            f"The program {program} could not convert this recording.",
+            "Nothing was sent. Save the recording, or try another one.",
+        )
+
+
 class EventLogUnreadableError(ProblemError):
     """The node's event log cannot be read."""
 

@@ -24,12 +24,14 @@ from tinyssb_node.web.access import GUEST_ENTRANCE
 from tinyssb_node.web.errors import PageNotFoundError, PhoneRefusedError
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.phones import Phone, PhoneRegistry
+from tinyssb_node.web.recordings import sound_response
 from tinyssb_node.web.request_fields import body_of, feed_of, message_id_of, number, order_of, text_of
 from tinyssb_node.web.responses import file_response
 from tinyssb_node.web.shapes import Shape
+from tinyssb_node.web.voice_codec import VoiceCodec
 
 
-def guest_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
+def guest_routes(service: PageService, phones: PhoneRegistry, codec: VoiceCodec) -> list[Route]:
     """Return the routes of guests."""
 
     async def enter(request: Request) -> Response:
@@ -44,7 +46,7 @@ def guest_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
     return [
         Route(GUEST_ENTRANCE, enter, methods=["POST"]),
         Route("/words.txt", words),
-        *_reading_routes(service, phones),
+        *_reading_routes(service, phones, codec),
         *_writing_routes(service, phones),
     ]
 
@@ -60,7 +62,7 @@ def _json_route(
     return Route(path, respond, methods=[method])
 
 
-def _reading_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
+def _reading_routes(service: PageService, phones: PhoneRegistry, codec: VoiceCodec) -> list[Route]:
     async def conversations(_request: Request, phone: Phone) -> Shape:
         return await service.read(lambda node: views.public_conversation(node, phone.feed))
 
@@ -75,6 +77,12 @@ def _reading_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
         message = message_id_of(request.query_params.get("id"))
         return file_response(*await service.with_reader(lambda node: _public_file(node, message)))
 
+    async def voice(request: Request) -> Response:
+        _phone(phones, request)
+        message = message_id_of(request.query_params.get("id"))
+        found, _ = await service.with_reader(lambda node: _public_file(node, message))
+        return await sound_response(codec, found.data)
+
     async def people(_request: Request, phone: Phone) -> Shape:
         return await service.read(lambda node: views.people_for_guests(node, phone.feed))
 
@@ -88,6 +96,7 @@ def _reading_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
         _json_route(phones, "/api/guest/conversations", conversations),
         _json_route(phones, "/api/guest/messages", messages),
         Route("/api/guest/file", file),
+        Route("/api/guest/voice", voice),
     ]
 
 

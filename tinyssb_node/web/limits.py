@@ -20,6 +20,14 @@ BODY_MAX: Final = 45_056
 """Bytes of a request's body: a file of a group in base64, with its name and type, each character of six bytes as JSON
 may write it."""
 assert GROUP_FILE_MAX * 4 // 3 + (FILE_NAME_MAX + FILE_TYPE_MAX) * 6 + 1_024 < BODY_MAX
+VOICE_S_MAX: Final = 30
+"""Seconds of a recording: 5,250 bytes as it is sent, 54 packets and 11 s of air at SF7."""
+VOICE_BODY_MAX: Final = VOICE_S_MAX * 16_000 * 4 // 3 + 1_024
+"""Bytes of a request that has one, as the microphone gives it."""
+VOICE_SIZE_MAX: Final = 16_384
+"""Bytes of voice in a message that the page plays: 94 s of what phones record, 1.5 MB when played."""
+CODEC_S: Final = 20.0
+"""Seconds that a program may take to convert a recording: on a Pi Zero it is done in one."""
 TEXT_MAX: Final = 4_000
 """Characters of a message: 41 packets and more, 8 s of air at SF7; who has more to say attaches a file."""
 assert TEXT_MAX * 6 < BODY_MAX

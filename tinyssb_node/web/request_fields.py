@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from typing import Final
 
 from starlette.requests import Request
@@ -16,17 +17,16 @@ _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 
 
-async def body_of(request: Request) -> dict[str, object]:
-    """Return the JSON object of the request body; bytes are counted as they arrive, whatever length was declared.
+async def body_of(request: Request, most: int = limits.BODY_MAX) -> dict[str, object]:
+    """Return the JSON object of the request body, which has at most *most* bytes; they are counted as they arrive,
+    whatever length was declared.
 
     Raises RequestTooLargeError, BadRequestError.
     """
     body = bytearray()
     async for part in request.stream():
-        if len(body) + len(part) > limits.BODY_MAX:
-            raise RequestTooLargeError(
-                f"The request has more than {limits.BODY_MAX} bytes. Nothing was done."
-            )
+        if len(body) + len(part) > most:
+            raise RequestTooLargeError(f"The request has more than {most} bytes. Nothing was done.")
         body += part
     try:
         found = json.loads(body)
@@ -45,6 +45,14 @@ def text_of(body: dict[str, object], name: str, most: int) -> str:
     if len(found) > most:
         raise BadRequestError(f"`{name}` has {len(found)} characters; at most {most} are allowed.")
     return found
+
+
+def voice_of(body: dict[str, object], most: int) -> bytes:
+    """Return the sound in a body: base64, of at most *most* bytes. Raises BadRequestError."""
+    try:
+        return b64decode(text_of(body, "voice", -(-most // 3) * 4), validate=True)
+    except ValueError as error:
+        raise BadRequestError("The sound cannot be read.") from error
 
 
 def feed_of(text: object) -> FeedId:

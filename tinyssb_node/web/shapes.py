@@ -95,6 +95,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "missing": len(row.missing),
         "older_missing": row.older_missing,
         "voice_size": row.voice_size,
+        "voice": voice_shape(row, people) if row.voice_size else None,
         "size": row.size,
         "packets": 1 + row.chunks,
         "chunks": row.chunks,
@@ -127,6 +128,12 @@ def file_shape(row: MessageRow, people: PeopleIndex) -> Shape | None:
         "picture": type_ in PICTURES,
         "href": of_group if is_group(group) else f"{of_all}?id={row.id.hex()}",
     }
+
+
+def voice_shape(row: MessageRow, people: PeopleIndex) -> Shape:
+    """Return the addresses of the recorded voice of a message: as sound, and as a file."""
+    base = "/api/guest" if people.guest else "/api"
+    return {name: f"{base}/{path}?id={row.id.hex()}" for name, path in (("href", "voice"), ("save", "file"))}
 
 
 def arriving_shape(row: ArrivingRow, people: PeopleIndex) -> Shape:

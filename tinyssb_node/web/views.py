@@ -58,6 +58,8 @@ class OutgoingMessage:
     """The page's own id for it: the same id again is the same message, whose reply was lost."""
     agreed: bool = False
     """The user saw the cost of a big message, and wants to publish it."""
+    voice: bytes | None = None
+    """Recorded voice, a file of Codec 2; then the text may be empty."""
 
 
 def conversations(node: NodeSession) -> Shape:
@@ -307,18 +309,20 @@ def say(node: NodeSession, message: OutgoingMessage) -> Shape:
     if not message.agreed and (cost := node.cost_question(draft_packets(node, message))):
         raise CostlyMessageError(" ".join(f"{line.rstrip('.')}." for line in cost))
     if conversation is None:
-        row = node.say_private(message.text, message.recipients, message.reply_to)
+        row = node.say_private(message.text, message.recipients, message.reply_to, message.voice)
         node.catch_up()
         conversation = node.conversation_with(message.recipients)
     else:
-        row = node.say(message.text, conversation, message.reply_to)
+        row = node.say(message.text, conversation, message.reply_to, voice=message.voice)
     return {"id": row.id, "seq": row.seq, "packets": 1 + row.chunks, "conversation": conversation}
 
 
 def draft_packets(node: NodeSession, message: OutgoingMessage) -> int:
     """Return the packets that a message would take now."""
     recipients = message.recipients if message.conversation is None else None
-    return node.post_packets(message.text, message.conversation or PUBLIC, recipients, message.reply_to)
+    return node.post_packets(
+        message.text, message.conversation or PUBLIC, recipients, message.reply_to, voice=message.voice
+    )
 
 
 def group(node: NodeSession, root: str) -> Shape:

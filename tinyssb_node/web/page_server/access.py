@@ -11,9 +11,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 def security_headers(
-    *, pictures: str = "'self'", referrer: str = "no-referrer", more_policy: str = ""
+    *,
+    pictures: str = "'self'",
+    referrer: str = "no-referrer",
+    more_policy: str = "",
+    microphone: str = "()",
 ) -> dict[str, str]:
-    """Return the headers of every response; *pictures* are the sources of images.
+    """Return the headers of every response; *pictures* are the sources of images, *microphone* who may ask for it.
 
     Names and texts come from strangers. Even if one became markup, it could run nothing and send nothing anywhere.
     """
@@ -24,7 +28,7 @@ def security_headers(
         ),
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
-        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+        "permissions-policy": f"camera=(), geolocation=(), microphone={microphone}",
         "referrer-policy": referrer,
         "x-content-type-options": "nosniff",
     }

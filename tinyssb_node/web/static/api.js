@@ -67,7 +67,14 @@ export const getKept = (path, params = {}) => kept(addressOf(path, params));
 
 /** Returns the reply to a POST request. Throws ApiError. */
 export function post(path, body) {
-  return request(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+  return request(path, posting(body));
+}
+
+const posting = (body) => ({ method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+
+/** Returns the bytes (Blob) that an address gives; with a body, in reply to it. Throws ApiError. */
+export function getBytes(path, body = null) {
+  return request(path, body ? posting(body) : {}, "blob");
 }
 
 /** Returns an id for a request that publishes something: with it the request can be repeated, and publishes once. */
@@ -76,9 +83,9 @@ export const newId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** Requests until there is a response, a few times: what publishes carries an id, `once`, so that it publishes once. */
-async function request(url, options) {
+async function request(url, options, kind = "json") {
   for (const wait of [...AGAIN_MS, null]) {
-    const answer = await attempt(url, options);
+    const answer = await attempt(url, options, kind);
     if (answer) return read(answer);
     if (wait === null || away || !navigator.onLine) break;
     await pause(wait);
@@ -87,12 +94,12 @@ async function request(url, options) {
 }
 
 /** Returns the response with its body; null if there is none, or it broke off. */
-async function attempt(url, options) {
+async function attempt(url, options, kind) {
   let response;
   let body = null;
   try {
     response = await fetch(url, { ...options, headers: { ...options.headers, "Accept-Language": language }, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(away ? AWAY_MS : PATIENCE_MS) });
-    body = await response.json();
+    body = await response[response.ok ? kind : "json"]();
   } catch {
     if (!response || response.ok) return null;
   }

@@ -7,6 +7,7 @@ import { parts, t, tn } from "/static/language.js";
 import { named } from "/static/message.js";
 import { outbox, Waiting } from "/static/outbox.js";
 import { person } from "/static/person.js";
+import { Recording } from "/static/recording.js";
 import { costOf, number, summaryOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
@@ -43,12 +44,20 @@ export class Composer {
         this.onSent(answer);
       },
     });
+    this.recording = new Recording({
+      target: () => ({ ...this.target, reply_to: this.replyTo }),
+      sent: (answer) => {
+        this.answer(null);
+        this.onSent(answer);
+      },
+    });
     this.element = h(
       "form",
       { class: "composer", "aria-label": t("Write") },
       this.answering,
-      h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: t("Message") }), this.box, this.attachment.input, this.attachment.pick, this.button),
+      h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: t("Message") }), this.box, this.attachment.input, this.attachment.pick, this.recording.pick, this.button),
       this.attachment.panel,
+      this.recording.panel,
       this.asked,
       h("p", { class: "under" }, this.cost, this.status),
     );
@@ -194,6 +203,7 @@ export class Composer {
 
   close() {
     this.waiting.close();
+    this.recording.clear();
   }
 
   done() {

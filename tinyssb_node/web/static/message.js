@@ -1,6 +1,6 @@
 // One message of the list.
 
-import { ApiError, get } from "/static/api.js";
+import { ApiError, get, getBytes } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
 import { parts, t, tn } from "/static/language.js";
 import { called, digits, fullTime, isHappening, line, nameOf, size, summaryOf, textOf, timeOf } from "/static/words.js";
@@ -93,8 +93,30 @@ export class Message {
       if (text.length > FOLD_CHARACTERS || text.split("\n").length > FOLD_LINES) parts.push(this.unfold(paragraph));
       if (row.cut) parts.push(h("p", { class: "soft", text: t("The message has {size}; only its beginning is shown.", { size: size(row.size) }) }));
     }
-    if (row.voice_size) parts.push(h("p", { class: "text odd", text: t("Voice recording, {size}. The phone app can play it.", { size: size(row.voice_size) }) }));
+    if (row.voice) parts.push(this.voice(row.voice));
     return parts;
+  }
+
+  /** Returns recorded voice: a button that plays it, and a link that saves it. */
+  voice({ href, save }) {
+    const status = h("span", { role: "status" });
+    const button = h("button", { type: "button", class: "button quiet", text: t("Play the recording"), onclick: () => this.play(button, status, href) });
+    const soft = h("span", { class: "soft", text: size(this.row.voice_size) });
+    return h("p", { class: "voice" }, button, soft, h("a", { class: "plain", href: save, download: "", text: t("Save") }), status);
+  }
+
+  async play(button, status, href) {
+    setText(status, t("Loading…"));
+    try {
+      const { playerOf } = await import("/static/voice.js");
+      const player = playerOf(await getBytes(href), t("Voice recording"));
+      button.replaceWith(player);
+      setText(status, "");
+      this.view.grown?.();
+      await player.play().catch(() => {}); // the browser may want one more press
+    } catch (error) {
+      setText(status, error instanceof ApiError ? `${error.message} ${error.hint}` : t("The page’s server does not answer."));
+    }
   }
 
   /** Returns a file: its name and size, a picture itself, and a link that saves it. */
