@@ -1,4 +1,4 @@
-"""Private texts for one person, in 50 bytes beside the text (docs/formats/short-texts.md).
+"""Private texts and other content for one reader, in 50 bytes beside it (docs/formats/short-texts.md, remote.md).
 
 SIV (RFC 5297) with the key that author and reader share: the proof of the clear bytes is the nonce. So neither a random
 nonce nor a key is sent, and nothing can be used twice by mistake.
@@ -6,6 +6,7 @@ nonce nor a key is sent, and nothing can be used twice by mistake.
 
 import hmac
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
@@ -23,9 +24,15 @@ from tinyssb_node.errors import ReaderKeyError
 from tinyssb_node.feeds.layout import filling_size
 from tinyssb_node.ids import FeedId
 
-_SALT: Final = sha256(b"tinyssb private text 1").digest()
 _TAG: Final = content_limits.SEAL_TAG_SIZE
 _HEAD: Final = _TAG + limits.FEED_ID_SIZE
+
+
+class PairPurpose(Enum):
+    """The kinds of content, each with keys of its own: none can be taken for another. Values are their labels."""
+
+    TEXT = b"tinyssb private text 1"
+    REMOTE = b"tinyssb remote 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +44,38 @@ class _PairKeys:
 
 
 def seal_text(short_text: bytes, key: SealKey, reader: FeedId, padding: bytes) -> bytes:
+    """Return the content to publish of *short_text*, a serialized one, for *reader*: see ``seal_pair``."""
+    return seal_pair(short_text, key, reader, padding, PairPurpose.TEXT)
+
+
+def open_text(box: bytes, key: SealKey, author: FeedId) -> ShortText | None:
+    """Return the text in *box*, in an entry of *author*, with the other person: its author, or of our own its reader.
+    None if it is not for *key*, or nothing of this kind. It costs what ``open_pair`` does."""
+    opened = open_pair(box, key, author, PairPurpose.TEXT)
+    found = None if opened is None else read_short_text(opened[0])
+    return None if opened is None or found is None else replace(found[0], other=opened[1])
+
+
+def seal_pair(clear: bytes, key: SealKey, reader: FeedId, padding: bytes, purpose: PairPurpose) -> bytes:
     """Return the content to publish so that *reader* and the author, whose *key* it is, and nobody else can read
-    *short_text*, a serialized one.
+    *clear*, which fills its last packet afterwards: behind it are nothing, or one zero byte and others.
 
     *padding*: `limits.PAIR_PADDING_SIZE` random bytes; raises ValueError for another number. Raises ReaderKeyError for
     a feed id that is not a valid key.
     """
     if len(padding) != content_limits.PAIR_PADDING_SIZE:
         raise ValueError(f"padding takes {content_limits.PAIR_PADDING_SIZE} bytes, not {len(padding)}")
-    keys = _pair_keys(key, reader, key.feed_id, reader)
+    keys = _pair_keys(key, reader, key.feed_id, reader, purpose)
     if keys is None:
         raise ReaderKeyError(reader)
-    clear = _padded(short_text, padding)
-    tag = _mac(keys.tag, clear)[:_TAG]
-    return bipf.encode(tag + _hidden_reader(key, tag, reader) + _cipher(keys.cipher, tag, clear))
+    padded = _padded(clear, padding)
+    tag = _mac(keys.tag, padded)[:_TAG]
+    return bipf.encode(tag + _hidden_reader(key, tag, reader, purpose) + _cipher(keys.cipher, tag, padded))
 
 
-def open_text(box: bytes, key: SealKey, author: FeedId) -> ShortText | None:
-    """Return the text in *box*, in an entry of *author*, with the other person: its author, or of our own its reader.
-    None if it is not for *key*, or nothing of this kind.
+def open_pair(box: bytes, key: SealKey, author: FeedId, purpose: PairPurpose) -> tuple[bytes, FeedId] | None:
+    """Return the clear bytes in *box*, in an entry of *author*, and the other side: its author, or of our own its
+    reader. None if it is not for *key* and *purpose*.
 
     Costs two hashes of all of it, and for each new author a multiplication on the curve.
     """
@@ -63,19 +83,18 @@ def open_text(box: bytes, key: SealKey, author: FeedId) -> ShortText | None:
         return None
     tag, reader, other = box[:_TAG], key.feed_id, author
     if author == key.feed_id:
-        reader = other = FeedId(_hidden_reader(key, tag, box[_TAG:_HEAD]))
-    keys = _pair_keys(key, other, author, reader)
+        reader = other = FeedId(_hidden_reader(key, tag, box[_TAG:_HEAD], purpose))
+    keys = _pair_keys(key, other, author, reader, purpose)
     if keys is None:
         return None
     clear = _cipher(keys.cipher, tag, box[_HEAD:])
-    if not hmac.compare_digest(_mac(keys.tag, clear)[:_TAG], tag):
-        return None
-    found = read_short_text(clear)
-    return None if found is None else replace(found[0], other=other)
+    return (clear, other) if hmac.compare_digest(_mac(keys.tag, clear)[:_TAG], tag) else None
 
 
-def _pair_keys(key: SealKey, other: FeedId, author: FeedId, reader: FeedId) -> _PairKeys | None:
-    root = _root(key, other)
+def _pair_keys(
+    key: SealKey, other: FeedId, author: FeedId, reader: FeedId, purpose: PairPurpose
+) -> _PairKeys | None:
+    root = _root(key, other, purpose)
     if root is None:
         return None
     both = author + reader
@@ -83,18 +102,18 @@ def _pair_keys(key: SealKey, other: FeedId, author: FeedId, reader: FeedId) -> _
 
 
 @lru_cache(maxsize=limits.SET_MAX)
-def _root(key: SealKey, other: FeedId) -> bytes | None:
+def _root(key: SealKey, other: FeedId, purpose: PairPurpose) -> bytes | None:
     """Return the secret of two feeds; None if *other* is not a valid key."""
     try:
         shared = key.shared(crypto_sign_ed25519_pk_to_curve25519(other))
     except SodiumError:
         return None
-    return None if shared is None else _mac(_SALT, shared)
+    return None if shared is None else _mac(sha256(purpose.value).digest(), shared)
 
 
-def _hidden_reader(key: SealKey, tag: bytes, reader: bytes) -> bytes:
+def _hidden_reader(key: SealKey, tag: bytes, reader: bytes, purpose: PairPurpose) -> bytes:
     """Encrypt the id of the reader for the author alone, or decrypt it."""
-    root = _root(key, key.feed_id)
+    root = _root(key, key.feed_id, purpose)
     assert root is not None, "the feed id was made from a seed"
     mask = _mac(_mac(root, b"reader" + key.feed_id), tag)
     return bytes(one ^ other for one, other in zip(reader, mask, strict=True))

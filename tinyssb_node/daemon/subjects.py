@@ -111,6 +111,18 @@ SUBJECTS: Final = (
         checks="checkup",
     ),
     Subject(
+        folder="remote",
+        extra=None,
+        commands={
+            "commands": {"remote": "give commands to nodes elsewhere in the mesh, and allow that here"}
+        },
+        table="remote",
+        config="config",
+        process="the process for remote commands",
+        process_command=("remote", "run"),
+        checks="checkup",
+    ),
+    Subject(
         folder="alerts",
         extra=None,
         commands={

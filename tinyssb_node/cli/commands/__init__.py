@@ -70,6 +70,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     f"{__name__}.sim": {"sim": "play a mesh of modelled nodes in virtual time"},
     f"{__name__}.events": {"events": "show records of the event log"},
+    **subjects.commands("remote"),
     **subjects.commands("alerts"),
     **subjects.commands("shipping"),
     f"{__name__}.keep": {
