@@ -125,7 +125,7 @@ def test_texts_of_harmful_people_are_only_text(browser: Browser) -> None:
         assert visit.complaints == []
 
 
-def test_without_positions_it_says_how_to_share_one(browser: Browser) -> None:
+def test_without_positions_it_says_so(browser: Browser) -> None:
     with serving(FakeNode()) as address, Visit(browser, address) as visit:
         visit.page.goto(f"{address}/map")
         expect(visit.page.get_by_text("Nobody shares a position")).to_be_visible()

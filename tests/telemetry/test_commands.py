@@ -16,9 +16,9 @@ from tinyssb_node.content.telemetry import PositionRecord, SensorRecord, seriali
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.telemetry import wall_us
 from tinyssb_node.store.home import Home
 from tinyssb_node.telemetry.measure import Measurement
-from tinyssb_node.telemetry.plan import wall_us
 from tinyssb_node.telemetry.sender import TelemetrySender
 from tinyssb_node.telemetry.sources.measured import Measured
 

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC, BoardRow, MessageKind, MessageRow, is_group
+from tinyssb_node.catalog.rows import PUBLIC, BoardRow, MessageKind, MessageRow, TelemetryRow, is_group
 from tinyssb_node.content.board import KanbanBoard, PlacedOperation, fold
 from tinyssb_node.content.chat import BoardStep, ChatPost, parse, serialize
 from tinyssb_node.content.files import parse_file
+from tinyssb_node.content.telemetry import parse_telemetry
 from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.group_rows import (
     GroupCostRow,
@@ -218,6 +220,18 @@ class FakeNode:
     def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
         return self._changed("exclude", group, people)
 
+    def group_share_cost(self, group: str, record: bytes) -> GroupCostRow:
+        return GroupCostRow(group=group, messages=1, packets=2, content_bytes=len(record), steps=["record"])
+
+    def group_share(self, group: str, record: bytes) -> GroupWrittenRow:
+        self._require()
+        self.said.append({"record": parse_telemetry(record), "group": group})
+        row = GroupTelemetryRow(
+            group=group, feed=ANA.hex(), committed_us=time.time_ns() // 1_000, record=record.hex()
+        )
+        self.group_records = [one for one in self.group_records if one.group != group] + [row]
+        return GroupWrittenRow(group=group, entries=[], packets=2)
+
     def group_telemetry(self) -> list[GroupTelemetryRow]:
         self._require()
         return self.group_records
@@ -404,8 +418,16 @@ class FakeNode:
         return id_
 
     def publish(self, content: bytes) -> PublishedRow:
-        """An operation on a board, or a file, for everybody or for those whom it names."""
+        """An operation on a board, a record, or a file, for everybody or for those whom it names."""
         self._require()
+        if (record := parse_telemetry(content)) is not None:
+            self.said.append({"record": record, "group": None})
+            shared = TelemetryRow(feed=ANA, own=True, committed_us=time.time_ns() // 1_000, record=record)
+            known = self.catalog.all_telemetry
+            known[:] = [one for one in known if (one.feed, type(one.record)) != (ANA, type(record))] + [
+                shared
+            ]
+            return PublishedRow(feed=ANA.hex(), seq=1, id="77" * 20, type=0, size=len(content), chunks=0)
         step = parse(content)
         if isinstance(step, BoardStep):
             id_ = self.do(ANA, step)

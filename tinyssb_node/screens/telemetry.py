@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import TelemetryRow
+from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.content.telemetry import is_valid, parse_telemetry, time_us
 from tinyssb_node.ids import FeedId
 
@@ -52,3 +54,13 @@ def latest_valid(rows: Iterable[TelemetryRow], now_us: int) -> list[TelemetryRow
 
 def _time_us(row: TelemetryRow) -> int:
     return time_us(row.record, row.committed_us)
+
+
+def wall_us() -> int:
+    """Return the wall clock, microseconds since 1970."""
+    return time.time_ns() // 1_000
+
+
+def said_s(now_us: int) -> int | None:
+    """Return the time that a record states, seconds since 1970; None: the clock was never set."""
+    return now_us // 1_000_000 if now_us >= CLAIM_MIN_US else None

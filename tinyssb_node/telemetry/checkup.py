@@ -5,10 +5,11 @@ from tinyssb_node.daemon.config import read_config
 from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.render import duration
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.telemetry import wall_us
 from tinyssb_node.store.home import Home
 from tinyssb_node.telemetry.config import telemetry_config
 from tinyssb_node.telemetry.measure import measure
-from tinyssb_node.telemetry.plan import TelemetryKind, plan, wall_us
+from tinyssb_node.telemetry.plan import TelemetryKind, plan
 
 
 def examine(home: Home) -> list[CheckResult]:

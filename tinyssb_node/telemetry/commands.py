@@ -124,7 +124,7 @@ def positions(arguments: argparse.Namespace) -> int:
     from tinyssb_node.content.telemetry import PositionRecord
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import print_json, table
-    from tinyssb_node.telemetry.plan import wall_us
+    from tinyssb_node.screens.telemetry import wall_us
     from tinyssb_node.telemetry.words import age, motion_in_words, place_in_words, validity, way_in_words
 
     now_us = wall_us()
@@ -163,7 +163,7 @@ def telemetry(arguments: argparse.Namespace) -> int:
     from tinyssb_node.content.telemetry import SensorRecord
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import print_json, table
-    from tinyssb_node.telemetry.plan import wall_us
+    from tinyssb_node.screens.telemetry import wall_us
     from tinyssb_node.telemetry.words import age, sensors_in_words, text_cell, validity
 
     now_us = wall_us()
@@ -230,8 +230,8 @@ def _json(row: TelemetryRow, now_us: int) -> dict[str, object]:
 def share_position(arguments: argparse.Namespace) -> int:
     """Publish the position once. Raises ProblemError, and as publishing does."""
     from tinyssb_node.content.telemetry import coarsened
+    from tinyssb_node.screens.telemetry import said_s, wall_us
     from tinyssb_node.telemetry.config import telemetry_config
-    from tinyssb_node.telemetry.plan import said_s, wall_us
     from tinyssb_node.telemetry.sources.measured import Measured, position_record
     from tinyssb_node.telemetry.words import place_in_words
 
@@ -275,7 +275,7 @@ def _agrees(arguments: argparse.Namespace, record: PositionRecord) -> bool:
 def stop_position(arguments: argparse.Namespace) -> int:
     """Withdraw the position."""
     from tinyssb_node.content.telemetry import withdrawal
-    from tinyssb_node.telemetry.plan import said_s, wall_us
+    from tinyssb_node.screens.telemetry import said_s, wall_us
 
     return _share(arguments, withdrawal(said_s(wall_us())), "Withdrew your position from screens")
 
@@ -284,8 +284,8 @@ def share_sensors(arguments: argparse.Namespace) -> int:
     """Publish the values of sensors once. Raises ProblemError, and as publishing does."""
     from dataclasses import replace
 
+    from tinyssb_node.screens.telemetry import said_s, wall_us
     from tinyssb_node.telemetry.measure import VERSION
-    from tinyssb_node.telemetry.plan import said_s, wall_us
     from tinyssb_node.telemetry.sources.measured import Measured, sensor_record
     from tinyssb_node.telemetry.words import sensors_in_words
 
@@ -383,8 +383,9 @@ def status(arguments: argparse.Namespace) -> int:
     """Show what is shared at intervals."""
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import fields, print_json
+    from tinyssb_node.screens.telemetry import wall_us
     from tinyssb_node.telemetry.config import telemetry_config
-    from tinyssb_node.telemetry.plan import plan, wall_us
+    from tinyssb_node.telemetry.plan import plan
     from tinyssb_node.telemetry.plan_words import plan_json, plan_lines
 
     config = _config(arguments)

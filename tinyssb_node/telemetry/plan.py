@@ -1,11 +1,9 @@
 """Records of this node that are due at intervals, computed from its settings, its feed and its airtime accounts."""
 
-import time
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tinyssb_node.catalog.rows import TelemetryRow
-from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.content.telemetry import PositionRecord, expires_us, time_us
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.telemetry import shared_telemetry
@@ -103,13 +101,3 @@ def _kind(row: TelemetryRow) -> TelemetryKind:
 def _stopped(last: TelemetryRow | None) -> str | None:
     withdrawn = last is not None and isinstance(last.record, PositionRecord) and last.record.latitude is None
     return "you withdrew your position; to share it again: tinyssb position share" if withdrawn else None
-
-
-def wall_us() -> int:
-    """Return the wall clock, microseconds since 1970."""
-    return time.time_ns() // 1_000
-
-
-def said_s(now_us: int) -> int | None:
-    """Return the time that a record states, seconds since 1970; None: the clock was never set."""
-    return now_us // 1_000_000 if now_us >= CLAIM_MIN_US else None

@@ -13,10 +13,11 @@ from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.telemetry import said_s, wall_us
 from tinyssb_node.telemetry import limits
 from tinyssb_node.telemetry.config import PUBLIC, telemetry_config
 from tinyssb_node.telemetry.measure import VERSION, Measurement, measure
-from tinyssb_node.telemetry.plan import TelemetryKind, TelemetryPlan, plan, said_s, wall_us
+from tinyssb_node.telemetry.plan import TelemetryKind, TelemetryPlan, plan
 from tinyssb_node.telemetry.sources.measured import position_record, sensor_record
 
 

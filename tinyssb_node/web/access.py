@@ -40,6 +40,7 @@ HEADERS: Final = security_headers(
         "; manifest-src 'self'; media-src blob:; worker-src 'self'; require-trusted-types-for 'script'; "
         "trusted-types worker"
     ),
+    geolocation="(self)",
     microphone="(self)",
 )
 """The only trusted type is the address of the page's service worker, which is constant."""

@@ -48,6 +48,7 @@ from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.people import people_routes
 from tinyssb_node.web.phones import PhoneRegistry
 from tinyssb_node.web.places import map_shape, places
+from tinyssb_node.web.position import position_routes
 from tinyssb_node.web.recordings import voice_routes
 from tinyssb_node.web.request_fields import (
     body_of,
@@ -140,6 +141,7 @@ def make_app(
             *(guest_routes(service, phones, codec) if phones is not None else ()),
             *_node_routes(service),
             *_map_routes(service, tiles),
+            *position_routes(service),
             *people_routes(service),
             *_group_routes(service),
             *board_routes(service),

@@ -42,6 +42,8 @@ ROWS: Final = 50
 NAME_MAX: Final = 128
 """Characters of a name in an answer, which has it in every row: the page shows 40 at most, and drops piles of marks
 before that. What somebody calls itself may have a million."""
+PRECISION_M_MAX: Final = 100_000
+"""Metres of the grid on which a position is published: beyond it, it names a country."""
 PATIENCE_S: Final = 3.0
 """Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
 CHECK_S: Final = 10.0

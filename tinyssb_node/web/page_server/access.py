@@ -15,9 +15,11 @@ def security_headers(
     pictures: str = "'self'",
     referrer: str = "no-referrer",
     more_policy: str = "",
+    geolocation: str = "()",
     microphone: str = "()",
 ) -> dict[str, str]:
-    """Return the headers of every response; *pictures* are the sources of images, *microphone* who may ask for it.
+    """Return the headers of every response; *pictures* are the sources of images, *geolocation* and
+    *microphone* who may ask for them.
 
     Names and texts come from strangers. Even if one became markup, it could run nothing and send nothing anywhere.
     """
@@ -28,7 +30,7 @@ def security_headers(
         ),
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
-        "permissions-policy": f"camera=(), geolocation=(), microphone={microphone}",
+        "permissions-policy": f"camera=(), geolocation={geolocation}, microphone={microphone}",
         "referrer-policy": referrer,
         "x-content-type-options": "nosniff",
     }

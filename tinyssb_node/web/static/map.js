@@ -6,6 +6,7 @@ import { MapDrawing } from "/static/drawing.js";
 import { parts, t, tn } from "/static/language.js";
 import { distance, way, wind } from "/static/mercator.js";
 import { who } from "/static/message.js";
+import { PositionForm } from "/static/position.js";
 import { agoOf, decimal, line, nameOf, number } from "/static/words.js";
 
 const EVERY_MS = 30_000;
@@ -17,8 +18,9 @@ export class MapView {
     this.about = h("p", { class: "soft", role: "status", text: t("Loading…") });
     this.drawing = new MapDrawing();
     this.drawing.element.hidden = true;
+    this.position = new PositionForm({ done: () => this.refresh() });
     this.list = h("ul", { class: "cards" });
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Map") }), this.about, this.drawing.element, h("h2", { text: t("Nodes") }), this.list);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Map") }), this.about, this.drawing.element, this.position.element, h("h2", { text: t("Nodes") }), this.list);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
 
@@ -31,6 +33,7 @@ export class MapView {
       const [places, ground] = await Promise.all([get("/api/places"), get("/api/map")]);
       this.lay(ground.map);
       this.draw(places);
+      this.position.refresh();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setText(this.about, `${error.message} ${error.hint}`);
@@ -48,7 +51,7 @@ export class MapView {
     const placed = rows.filter((row) => row.position);
     this.drawing.element.hidden = !placed.length;
     this.drawing.show(placed.map((row) => ({ author: row.author, position: row.position, old: isOld(row.position, nowUs) })));
-    const none = t("Nobody shares a position. On the node, tinyssb position share publishes yours.");
+    const none = t("Nobody shares a position.");
     setText(this.about, placed.length ? `${tn(placed.length, "{n} position", "{n} positions")} ${tn(all, "of {n} node", "of {n} nodes")}. ${t("Positions are what people share; they may be coarse.")}` : none);
     const here = placed.find((row) => row.author.own)?.position;
     this.list.replaceChildren(...rows.map((row) => this.card(row, here, nowUs)));
