@@ -17,6 +17,13 @@ from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.chat import Alias, ChatPost, Text, parse
+from tinyssb_node.content.telemetry import (
+    DEGREE,
+    PositionRecord,
+    coarsened,
+    serialize_telemetry,
+    withdrawal,
+)
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, MessageId
@@ -102,6 +109,39 @@ def test_contents_made_in_the_browser_are_read_by_nodes(script: Page) -> None:
         ChatPost(text="Hm", said_s=1_800_000_059),
         Alias(name="Zoë"),
     ]
+
+
+PLACES = [
+    (latitude, longitude)
+    for latitude in (0.0, 47.37694, -33.86882, 89.99, -90.0, 90.0, 0.000004)
+    for longitude in (0.0, 8.54172, -151.20929, 180.0, -180.0, -0.00001)
+]
+
+
+@pytest.mark.parametrize("precision_m", [0, 1, 100, 1_000, 10_000])
+def test_positions_made_in_the_browser_are_those_of_the_node(script: Page, precision_m: int) -> None:
+    found = script.evaluate(
+        """async ([places, precision]) => {
+          const { coarsened, positionRecord } = await import('/static/telemetry.js');
+          const { toHex } = await import('/static/entries.js');
+          const at = ([latitude, longitude]) => coarsened({ latitude, longitude, accuracy_m: 11.2 }, precision);
+          const record = (place) => toHex(positionRecord(place, 240, 1_800_000_059));
+          return [...places.map(at).map(record), record(null)];
+        }""",
+        [PLACES, precision_m],
+    )
+    exact = [
+        PositionRecord(
+            said_s=1_800_000_059,
+            valid_minutes=240,
+            latitude=round(latitude * DEGREE),
+            longitude=round(longitude * DEGREE),
+            radius_m=12,
+        )
+        for latitude, longitude in PLACES
+    ]
+    records = [*(coarsened(one, precision_m) for one in exact), withdrawal(1_800_000_059)]
+    assert found == [serialize_telemetry(one).hex() for one in records]
 
 
 def test_words_and_proof_of_a_key_are_those_of_the_node(script: Page) -> None:
@@ -236,6 +276,61 @@ def test_two_guests_write_as_themselves_and_another_node_reads_them(
                 assert not visit.wide()
             lost = ("ERR_EMPTY_RESPONSE", "ERR_CONNECTION", "401")
             assert [one for one in doras.complaints if not any(word in one for word in lost)] == []
+
+
+def positions(talk: NodeSession) -> list[tuple[str | None, PositionRecord]]:
+    """Return the last position of each person, withdrawn ones too, as Ben's node has it."""
+    talk.catch_up()
+    return [
+        (talk.names().name(row.feed), row.record)
+        for row in talk.catalog.telemetry()
+        if isinstance(row.record, PositionRecord)
+    ]
+
+
+def test_a_guest_shares_the_position_that_the_phone_finds_and_withdraws_it(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    from tests.browser.test_node_page_daemon import wait_for
+
+    *_, token = hut
+    with two_nodes(hut) as (_host, talk, link, near), Visit(browser, near, width=320, worker=True) as visit:
+        visit.context.grant_permissions(["geolocation"])
+        visit.context.set_geolocation({"latitude": -33.86882, "longitude": 151.20929, "accuracy": 11.2})
+        page = enter(visit, near, token)
+        begin(page, "Cyd")
+        page.get_by_role("link", name="You", exact=True).click()
+        page.get_by_text("Your position", exact=True).click()
+        mine = page.locator("details", has=page.get_by_text("Your position", exact=True))
+        expect(mine.get_by_label("Readable by").get_by_role("option")).to_have_text(["Everyone in the mesh"])
+        mine.get_by_label("Precision").select_option("1000")
+        mine.get_by_role("button", name="Find my position").click()
+        expect(mine.locator(".asked")).to_contain_text("±722 m")
+        assert positions(talk) == []
+        assert visit.barriers() == []
+        assert not visit.wide()
+        mine.get_by_role("button", name="Publish it").click()
+        expect(mine.get_by_role("status")).to_have_text("Your position is published.")
+        wait_for(talk, 1, lambda: positions(talk))
+        ((name, record),) = positions(talk)
+        exact = PositionRecord(latitude=-3_386_882, longitude=15_120_929, radius_m=12)
+        grid = coarsened(exact, 1_000)
+        assert (name, record.latitude, record.longitude, record.radius_m) == (
+            "Cyd",
+            grid.latitude,
+            grid.longitude,
+            722,
+        )
+        # Without the node it is signed and waits; after a reload the phone still knows that it shares one.
+        link.down = True
+        expect(page.locator("#connection-text")).to_contain_text("Offline since")
+        page.reload()
+        page.get_by_text("Your position", exact=True).click()
+        mine.get_by_role("button", name="Stop sharing").click()
+        expect(mine.get_by_role("status")).to_contain_text("waits on this phone", timeout=60_000)
+        expect(mine.get_by_role("button", name="Stop sharing")).to_be_hidden()
+        link.down = False
+        wait_for(talk, 1, lambda: [one for _, one in positions(talk) if one.latitude is None])
 
 
 def private_texts(talk: NodeSession, count: int) -> list[tuple[str | None, str]]:

@@ -34,11 +34,15 @@ function varint(number) {
   return Uint8Array.from([...bytes, number]);
 }
 
-/** Returns the fewest bytes of a number that is not negative, as signed little-endian. */
+/** Returns the fewest bytes of a number, as signed little-endian. */
 function integer(number) {
   const bytes = [];
-  for (; number > 0; number = Math.floor(number / 0x100)) bytes.push(number % 0x100);
-  if (!bytes.length || bytes.at(-1) >= 0x80) bytes.push(0);
+  let sign;
+  do {
+    bytes.push(number - Math.floor(number / 0x100) * 0x100);
+    number = Math.floor(number / 0x100);
+    sign = bytes.at(-1) >= 0x80 ? -1 : 0;
+  } while (number !== sign);
   return Uint8Array.from(bytes);
 }
 

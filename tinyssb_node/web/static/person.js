@@ -140,8 +140,7 @@ class Person extends EventTarget {
   /** Signs a text, and sends it: a public one, or one that only `reader` can read. Returns the number of packets, and whether the node has it. Throws ApiError. */
   async publish(text, replyTo, reader = null) {
     const packets = await this.alone(async () => {
-      if (!this.canWrite) throw new ApiError("person", t("This phone cannot sign now."), t("See the page “You”."));
-      if (this.me.waiting.length >= WAITING_MAX) throw new ApiError("full", tn(WAITING_MAX, "{n} message waits already.", "{n} messages wait already."), t("Find the node first."));
+      this.check();
       const nowS = Math.floor(Date.now() / 1_000);
       const content = reader ? await this.sealed(text, replyTo, reader, nowS) : publicText(text, replyTo, this.me.dialect, nowS);
       return this.sign(content, text, reader);
@@ -158,6 +157,23 @@ class Person extends EventTarget {
     const content = await new SealKey(this.me).seal(text, tie ? [tie] : [], reader, nowS);
     if (!content) throw new ApiError("reader", t("Nobody can have this feed id, so nobody could read the message."), t("Choose another person."));
     return content;
+  }
+
+  /** Throws ApiError if nothing can be signed now. */
+  check() {
+    if (!this.canWrite) throw new ApiError("person", t("This phone cannot sign now."), t("See the page “You”."));
+    if (this.me.waiting.length >= WAITING_MAX) throw new ApiError("full", tn(WAITING_MAX, "{n} message waits already.", "{n} messages wait already."), t("Find the node first."));
+  }
+
+  /** Signs and sends a record of the position; `position`: until when it is shown, null if it withdraws one. Returns whether it waits. Throws ApiError. */
+  async locate(record, position) {
+    await this.alone(async () => {
+      this.check();
+      this.me.position = position;
+      await this.sign(record, null);
+    });
+    await this.sync();
+    return { waits: this.me.waiting.length > 0 };
   }
 
   /** Publishes a name. */

@@ -14,9 +14,21 @@ const PATIENCE_MS = 60_000; // a receiver that was off needs half a minute
 const DENIED = 1; // GeolocationPositionError.PERMISSION_DENIED
 const EVERYBODY = "";
 
+/** The position of the node's user: the node makes the records. */
+const nodePosition = {
+  read: () => get("/api/position"),
+  async preview(request) {
+    const found = await post("/api/position/cost", request);
+    return { ...found, words: costOf(found) };
+  },
+  share: (request) => post("/api/position/share", request),
+  stop: () => post("/api/position/stop", { once: newId() }),
+};
+
 export class PositionForm {
-  /** `done()` is called when something was published. */
-  constructor({ done }) {
+  /** `done()` is called when something was published; `position` reads, previews, shares and stops. */
+  constructor({ done, position = nodePosition }) {
+    this.position = position;
     this.onDone = done;
     this.place = null; // what the phone found
     this.round = 0; // of choices: what an earlier one leads to is not shown
@@ -42,7 +54,7 @@ export class PositionForm {
   async refresh() {
     if (!this.element.open) return;
     await this.attempt(async () => {
-      const { groups, shown } = await get("/api/position");
+      const { groups, shown } = await this.position.read();
       this.stop.hidden = !shown.length;
       const drawn = JSON.stringify(groups);
       if (drawn === this.drawn) return;
@@ -83,31 +95,31 @@ export class PositionForm {
     this.round += 1;
     const { round, request } = this;
     await this.attempt(async () => {
-      const found = await post("/api/position/cost", request);
+      const found = await this.position.preview(request);
       if (round !== this.round) return;
       const place = `${found.latitude.toFixed(5)}, ${found.longitude.toFixed(5)} ±${distance(found.radius_m)}`;
       const readers = request.group ? t("Members of the group can read it for good, also when screens no longer show it.") : t("Everyone in the mesh can read it for good, also when screens no longer show it.");
       const once = newId(); // pressed twice, it is published once
       const yes = h("button", { type: "button", class: "button", text: t("Publish it"), onclick: () => this.publish({ ...request, once }) });
-      this.asked.replaceChildren(h("p", {}, h("strong", { text: place })), h("p", { text: readers }), h("p", { class: "soft", text: costOf(found) }), h("span", { class: "buttons" }, yes, h("button", { type: "button", class: "button quiet", text: t("Not now"), onclick: () => this.clear() })));
+      this.asked.replaceChildren(h("p", {}, h("strong", { text: place })), h("p", { text: readers }), h("p", { class: "soft", text: found.words }), h("span", { class: "buttons" }, yes, h("button", { type: "button", class: "button quiet", text: t("Not now"), onclick: () => this.clear() })));
       this.asked.hidden = false;
       if (document.activeElement === this.find || document.activeElement === document.body) yes.focus();
     });
   }
 
   publish(request) {
-    return this.change("/api/position/share", request, t("Your position is published."));
+    return this.change(() => this.position.share(request), t("Your position is published."));
   }
 
   withdraw() {
-    return this.change("/api/position/stop", { once: newId() }, t("Screens no longer show your position. Your feed keeps it."));
+    return this.change(() => this.position.stop(), t("Screens no longer show your position. Your feed keeps it."));
   }
 
-  async change(path, request, done) {
+  async change(work, done) {
     await this.attempt(async () => {
-      await post(path, request);
+      const { waits } = await work();
       this.clear();
-      setText(this.status, done);
+      setText(this.status, waits ? t("Signed. It waits on this phone until the node is near.") : done);
       this.onDone();
     });
     await this.refresh();
