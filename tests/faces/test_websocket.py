@@ -299,3 +299,18 @@ async def test_a_peer_that_ends_its_half_before_it_reads_what_we_wrote_ends_its_
         await pub.until(lambda: not pub.faces)
         writer.close()
     assert len(pub.downs) == 1
+
+
+@pytest.mark.parametrize("passes", range(12))
+async def test_a_listener_that_is_stopped_while_it_opens_leaves_its_port(passes: int) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    opening = asyncio.create_task(listening_at(port).run(RecordingSink()))
+    for _ in range(passes):
+        await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    assert opening.cancelled()
+    async with server(port=port) as (endpoint, _):
+        assert endpoint.port == port

@@ -6,7 +6,8 @@ connection.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from itertools import count
 
 from websockets.asyncio.client import ClientConnection
@@ -15,6 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
 from tinyssb_node import limits
+from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
@@ -144,7 +146,7 @@ class WsServerEndpoint:
             finally:
                 self._faces.discard(face)
 
-        servers = await self._open(serve_peer)
+        servers = await self._open_whole(serve_peer)
         self.port = servers[0].sockets[0].getsockname()[1]
         self.listening.set()
         try:
@@ -154,14 +156,22 @@ class WsServerEndpoint:
             for face in self._faces:
                 face.hang_up()
             self._door.hang_up()
-            for server in servers:
-                server.close(close_connections=False)
-                await server.wait_closed()
+            await _close(servers)
 
     def _pause_of(self, connection: ServerConnection) -> Callable[[int], float] | None:
         if self._listen.guard.rate is None:
             return None
         return lambda size: self._door.wait_s(connection, size)
+
+    async def _open_whole(self, serve_peer: Callable[[ServerConnection], Awaitable[None]]) -> list[Server]:
+        """Open the listener, wholly. If cancelled meanwhile, close it again: half of one would keep its port."""
+        opening = asyncio.ensure_future(self._open(serve_peer))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with suppress(LocalError):
+                await _close(await opening)
+            raise
 
     async def _open(self, serve_peer: Callable[[ServerConnection], Awaitable[None]]) -> list[Server]:
         host, port = self._listen.host, self._listen.port
@@ -173,6 +183,12 @@ class WsServerEndpoint:
                 f"listening on {host} port {port} failed: {error.strerror or error}",
                 "Choose another port, or stop the program that uses this one.",
             ) from error
+
+
+async def _close(servers: Iterable[Server]) -> None:
+    for server in servers:
+        server.close(close_connections=False)
+        await server.wait_closed()
 
 
 class WsClientEndpoint:
