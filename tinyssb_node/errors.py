@@ -56,6 +56,7 @@ EXIT_CODES = {
     "ambiguous_feed": ExitCode.USAGE,
     "unknown_entry": ExitCode.MISSING,
     "unknown_face": ExitCode.MISSING,
+    "not_tunable": ExitCode.USAGE,
     "unknown_network": ExitCode.MISSING,
     "unknown_group": ExitCode.MISSING,
     "group_failed": ExitCode.SOFTWARE,

@@ -153,6 +153,10 @@ CLOCK_STEP_US: Final = 1_000_000
 """A wall clock that moved this much against the monotonic clock was set (docs/formats/events.md)."""
 RETRY_US: Final = 30_000_000
 """Wait before a full disk, or a face that could not be opened, is tried again."""
+TRIAL_DELAY_S: Final = 30
+"""Wait before other settings of a radio are tried: the answer to the command that set them leaves with the old ones."""
+TRIAL_MINUTES_MAX: Final = 1_440
+"""Most minutes that settings of a radio are on trial: a node that was detuned by mistake is back within a day."""
 DISK_ROOM_MIN: Final = 1_048_576
 """Free bytes below which a node whose disk was full waits, and `doctor` warns: room for a thousand entries and their
 records in the event log."""

@@ -65,8 +65,7 @@ async def serving(
         runtime=bench.runtime,
         places=bench.places,
         clock=bench.clock,
-        endpoints=list,
-        restart_face=FaceManager([], bench.runtime, bench.logger).restart,
+        faces=FaceManager([], bench.runtime, bench.logger),
         turned_away=lambda: door.turned_away,
         blocks=BlockPolicy(home, bench.places, bench.logger),
     )

@@ -1,14 +1,19 @@
 """Faces are kept open; those that cannot be opened say why."""
 
 import asyncio
+import contextlib
 import socket
+from collections.abc import AsyncIterator
 
 import pytest
 import structlog
 
 from tests.faces.recording_sink import RecordingSink
+from tinyssb_node import limits
 from tinyssb_node.control.rows import EndpointRow
 from tinyssb_node.daemon.face_manager import FaceManager, UnknownFaceError
+from tinyssb_node.daemon.face_settings import FaceSettings, FaceSettingsError
+from tinyssb_node.faces.tuning import TuningError
 
 
 async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
@@ -122,3 +127,129 @@ async def test_the_only_face_is_restarted_and_after_the_end_nothing_is() -> None
 
 def _drop(_logger: object, _method: str, _line: structlog.typing.EventDict) -> str:
     raise structlog.DropEvent
+
+
+RADIO = "lora:meshadv-mini?region=EU868&frequency=869.525&power=14&emulated=on&name=mast"
+QUIET = RADIO.replace("power=14", "power=5")
+Saved = list[dict[str, dict[str, str]]]
+
+
+class Moments:
+    """Waits that a test ends."""
+
+    def __init__(self) -> None:
+        self.waits: list[tuple[float, asyncio.Event]] = []
+        self._waiting = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        event = asyncio.Event()
+        self.waits.append((seconds, event))
+        self._waiting.set()
+        await event.wait()
+
+    async def end(self) -> float:
+        """End the next wait; return how long it would have been."""
+        async with asyncio.timeout(10):
+            while not self.waits:
+                self._waiting.clear()
+                await self._waiting.wait()
+        seconds, event = self.waits.pop(0)
+        event.set()
+        return seconds
+
+
+@contextlib.asynccontextmanager
+async def tuned(saved: Saved | None = None) -> AsyncIterator[tuple[FaceManager, RecordingSink, Moments]]:
+    """A radio that is up."""
+    sink, moments = RecordingSink(), Moments()
+    confirmed = {} if saved is None or not saved else saved[-1]
+
+    def save(settings: FaceSettings) -> None:
+        if saved is not None:
+            saved.append({spec: dict(changes) for spec, changes in settings.items()})
+
+    links = FaceManager(
+        [RADIO],
+        sink,
+        structlog.wrap_logger(None, processors=[_drop]),
+        confirmed=confirmed,
+        save=save,
+        sleep=moments.sleep,
+    )
+    running = asyncio.create_task(links.run())
+    await sink.until(lambda: len(sink.ups) == 1)
+    yield links, sink, moments
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_settings_that_nobody_confirms_go_back() -> None:
+    saved: Saved = []
+    async with tuned(saved) as (links, sink, moments):
+        assert links.tune("mast", {"power": "5"}, 15) == QUIET
+        with pytest.raises(TuningError, match="no settings are on trial"):
+            links.confirm("mast")  # which would prove nothing: the old ones are still used
+        with pytest.raises(TuningError, match="on trial"):
+            links.tune("mast", {"power": "6"}, 15)
+        assert await moments.end() == limits.TRIAL_DELAY_S
+        await sink.until(lambda: len(sink.ups) == 2)
+        assert sink.ups[-1] == ("mast", QUIET)
+        assert links.rows()[0].spec == QUIET
+        assert await moments.end() == 15 * 60
+        await sink.until(lambda: len(sink.ups) == 3)
+        assert sink.ups[-1] == ("mast", RADIO)
+        with pytest.raises(TuningError, match="no settings are on trial"):
+            links.confirm("mast")
+    assert saved == []
+
+
+async def test_confirmed_settings_stay_also_after_a_restart_of_the_daemon() -> None:
+    saved: Saved = []
+    async with tuned(saved) as (links, sink, moments):
+        links.tune("mast", {"power": "5"}, 15)
+        await moments.end()
+        await sink.until(lambda: len(sink.ups) == 2)
+        await asyncio.sleep(0)
+        assert links.confirm("mast") == QUIET
+        assert links.rows()[0].spec == QUIET
+    async with tuned(saved) as (links, sink, moments):
+        assert sink.ups == [("mast", QUIET)]
+        # Further ones are added to these.
+        assert links.tune("mast", {"sf": "9"}, 15) == f"{QUIET}&sf=9"
+        await moments.end()
+        await sink.until(lambda: len(sink.ups) == 2)
+    # And a restart in the middle of a trial goes back.
+    async with tuned(saved) as (_, sink, _):
+        assert sink.ups == [("mast", QUIET)]
+    assert saved == [{RADIO: {"power": "5"}}]
+
+
+async def test_settings_that_cannot_be_saved_stay_on_trial() -> None:
+    def fail(_settings: FaceSettings) -> None:
+        raise FaceSettingsError("no room")
+
+    sink, moments = RecordingSink(), Moments()
+    logger = structlog.wrap_logger(None, processors=[_drop])
+    links = FaceManager([RADIO], sink, logger, save=fail, sleep=moments.sleep)
+    running = asyncio.create_task(links.run())
+    await sink.until(lambda: len(sink.ups) == 1)
+    links.tune("mast", {"power": "5"}, 1)
+    await moments.end()
+    await sink.until(lambda: len(sink.ups) == 2)
+    with pytest.raises(FaceSettingsError):
+        links.confirm("mast")
+    await moments.end()
+    await sink.until(lambda: len(sink.ups) == 3)
+    assert sink.ups[-1] == ("mast", RADIO)
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_what_the_law_forbids_is_not_even_tried_and_a_file_cannot_say_otherwise() -> None:
+    async with tuned([{RADIO: {"power": "30"}}]) as (links, sink, moments):
+        assert sink.ups == [("mast", RADIO)]
+        with pytest.raises(TuningError, match="not legal in EU868"):
+            links.tune("mast", {"power": "30"}, 15)
+        assert moments.waits == []
+    async with tuned([{"lora:other?region=EU868&frequency=869.525": {"power": "5"}}]) as (_, sink, _):
+        assert sink.ups == [("mast", RADIO)]  # config.toml has another spec by now

@@ -70,8 +70,10 @@ class Crew:
         change_record(self.home, lambda record: record.allow(self.ana.feed, 1, NOW_S))
         self.service = self.restarted()
 
-    def restarted(self) -> RemoteService:
-        self.service = RemoteService(self.home, self.key, structlog.get_logger(), now_s=lambda: self.now_s)
+    def restarted(self, *, radio: bool = False) -> RemoteService:
+        self.service = RemoteService(
+            self.home, self.key, structlog.get_logger(), radio=radio, now_s=lambda: self.now_s
+        )
         return self.service
 
     def bring(self, person: Administrator, packets: list[bytes]) -> None:

@@ -11,6 +11,7 @@ from tests.remote.crew import NOW_S, Administrator, Crew, level
 from tinyssb_node.control.client import DaemonClient, DaemonError
 from tinyssb_node.control.rows import LogLevelRow, PublishedRow
 from tinyssb_node.errors import ExitCode, LocalError
+from tinyssb_node.limits import TRIAL_DELAY_S
 from tinyssb_node.remote import limits
 from tinyssb_node.remote.gate import AdminState
 from tinyssb_node.remote.messages import RemoteOutcome, read_status_body
@@ -264,3 +265,31 @@ def test_everybody_is_told_of_too_many_at_once_in_the_log(crew: Crew) -> None:
         crew.restarted()
         crew.look()
     assert [line["event"] for line in lines].count("dropped a remote command: too many at once") == 1
+
+
+def test_radios_are_set_only_where_config_toml_says_so_and_within_the_law(tmp_path: Path) -> None:
+    spec = "lora:meshadv-mini?region=EU868&frequency=869.525&power=14&emulated=on&name=mast"
+    make_home(tmp_path / "node", spec)
+    with daemon(tmp_path / "node") as running:
+        crew = Crew(running)
+        crew.give("radio", "set", "mast", "power=5")
+        crew.give("radio", "confirm", "mast")
+        crew.look()
+        assert {answer.body for answer in crew.answers()} == {
+            ("Settings of radios cannot be changed remotely here: remote.radio in config.toml.",)
+        }
+        crew.restarted(radio=True)
+        crew.give("radio", "set", "mast", "power=30")
+        crew.give("radio", "set", "mast", "region=US915", "power=30")
+        crew.give("radio", "confirm", "mast")
+        crew.give("radio", "set", "mast", "power=5")
+        crew.look()
+        beyond, region, early, tried = crew.answers()[2:]
+        assert (beyond.outcome, region.outcome, early.outcome) == (REFUSED, REFUSED, REFUSED)
+        assert "not legal in EU868" in str(beyond.body[0])
+        assert "'region' cannot be changed" in str(region.body[0])
+        assert "no settings are on trial" in str(early.body[0])
+        assert (tried.outcome, tried.body) == (DONE, (TRIAL_DELAY_S, limits.TRIAL_MINUTES))
+        with running.client() as client:
+            # It is still as it was, so that the answer leaves.
+            assert [row.spec for row in client.status().endpoints] == [spec]

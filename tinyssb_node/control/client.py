@@ -8,7 +8,7 @@ Blocking, and for one thread. What the rows hold is described in ``tinyssb_node.
 
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Generic, Self, TypeVar
 
@@ -206,6 +206,15 @@ class DaemonClient:
     def restart_face(self, face: str) -> rows.RestartedRow:
         """Close the configured *face*, and open it again. Raises DaemonError (``unknown_face``)."""
         return self._ask(requests.RestartFace(face))
+
+    def tune_face(self, face: str, settings: Mapping[str, str], minutes: int) -> rows.RestartedRow:
+        """Try other *settings* of the radio *face*, half a minute later and for so many *minutes*, unless they are
+        confirmed by then. Raises DaemonError (``unknown_face``, ``not_tunable``)."""
+        return self._ask(requests.TuneFace(face, {**settings}, minutes))
+
+    def confirm_face(self, face: str) -> rows.RestartedRow:
+        """Keep the settings of *face* that are on trial. Raises DaemonError (``unknown_face``, ``not_tunable``)."""
+        return self._ask(requests.ConfirmFace(face))
 
     def log_level(self, level: str) -> rows.LogLevelRow:
         """Set the level of the daemon's log until it restarts: `debug`, `info`, `warning` or `error`."""

@@ -62,6 +62,17 @@ Level = Annotated[
     str,
     Meta(pattern=r"\A(?:debug|info|warning|error)\Z", description="takes debug, info, warning or error"),
 ]
+Settings = Annotated[
+    dict[str, str], Meta(min_length=1, max_length=8, description="takes an object of 1 to 8 texts")
+]
+TrialMinutes = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=limits.TRIAL_MINUTES_MAX,
+        description=f"takes a whole number from 1 to {limits.TRIAL_MINUTES_MAX}",
+    ),
+]
 WholeFeed = Annotated[
     str,
     Meta(
@@ -276,6 +287,22 @@ class RestartFace(ControlRequest[rows.RestartedRow], frozen=True):
     """Close a configured face, and open it again."""
 
     command = "restart_face"
+    face: Text
+
+
+class TuneFace(ControlRequest[rows.RestartedRow], frozen=True):
+    """Try other settings of a radio, which go back unless they are confirmed."""
+
+    command = "tune_face"
+    face: Text
+    settings: Settings
+    minutes: TrialMinutes
+
+
+class ConfirmFace(ControlRequest[rows.RestartedRow], frozen=True):
+    """Keep the settings of a radio that are on trial."""
+
+    command = "confirm_face"
     face: Text
 
 

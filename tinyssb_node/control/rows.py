@@ -285,7 +285,7 @@ class FaceRow(ControlRow, frozen=True, kw_only=True):
 
 
 class RestartedRow(ControlRow, frozen=True):
-    """Answer of `restart_face`."""
+    """Answer of `restart_face`, `tune_face` and `confirm_face`."""
 
     face: str
     spec: str

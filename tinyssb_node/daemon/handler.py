@@ -19,6 +19,7 @@ from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.companion import CompanionProcess
 from tinyssb_node.daemon.config import LogLevel, find_network
+from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.feed_names import find_feed
 from tinyssb_node.daemon.feedrows import disk_use_row, feed_rows, published_row
 from tinyssb_node.daemon.fork_handler import send_forks
@@ -81,8 +82,7 @@ class ControlHandler:
         runtime: Runtime,
         places: Sequence[NetworkStorage],
         clock: Clock,
-        endpoints: Callable[[], list[rows.EndpointRow]],
-        restart_face: Callable[[str], Awaitable[str]],
+        faces: FaceManager,
         turned_away: Callable[[], int],
         blocks: BlockPolicy,
         authorship: "IdentityHost | None" = None,
@@ -93,8 +93,7 @@ class ControlHandler:
         self._runtime = runtime
         self._places = {place.name: place for place in places}
         self._clock = clock
-        self._endpoints = endpoints
-        self._restart_face = restart_face
+        self._face_manager = faces
         self._turned_away = turned_away
         self._authorship = authorship
         self._companions = companions
@@ -116,6 +115,8 @@ class ControlHandler:
             requests.GetSet: self._goset,
             requests.ListFaces: self._faces,
             requests.RestartFace: self._face_restart,
+            requests.TuneFace: self._face_tune,
+            requests.ConfirmFace: self._face_confirm,
             requests.SetLogLevel: self._log_level,
             requests.ListNeighbours: self._neighbours,
             requests.ListAirtime: self._airtime,
@@ -162,7 +163,7 @@ class ControlHandler:
             frozen_at=first.frozen_at,
             identities=first.identities,
             faces=len(self._runtime.networks.faces()),
-            endpoints=self._endpoints(),
+            endpoints=self._face_manager.rows(),
             companions=[companion.row() for companion in self._companions],
             turned_away=self._turned_away(),
             networks=networks,
@@ -383,7 +384,16 @@ class ControlHandler:
     async def _face_restart(
         self, request: requests.RestartFace, _client: ControlConnection
     ) -> rows.RestartedRow:
-        return rows.RestartedRow(face=request.face, spec=await self._restart_face(request.face))
+        return rows.RestartedRow(face=request.face, spec=await self._face_manager.restart(request.face))
+
+    async def _face_tune(self, request: requests.TuneFace, _client: ControlConnection) -> rows.RestartedRow:
+        spec = self._face_manager.tune(request.face, request.settings, request.minutes)
+        return rows.RestartedRow(face=request.face, spec=spec)
+
+    async def _face_confirm(
+        self, request: requests.ConfirmFace, _client: ControlConnection
+    ) -> rows.RestartedRow:
+        return rows.RestartedRow(face=request.face, spec=self._face_manager.confirm(request.face))
 
     async def _log_level(self, request: requests.SetLogLevel, _client: ControlConnection) -> rows.LogLevelRow:
         before = LOG_THRESHOLD.change(LogLevel(request.level))

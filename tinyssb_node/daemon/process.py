@@ -28,6 +28,7 @@ from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.disk_space import DiskSpace, DiskWatch
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.face_manager import FaceManager
+from tinyssb_node.daemon.face_settings import read_settings, write_settings
 from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.daemon.identity_host import IdentityHost
 from tinyssb_node.daemon.logs import Logger, start_logging
@@ -226,7 +227,13 @@ class Daemon:
         blocks: BlockPolicy,
         stop: asyncio.Event,
     ) -> None:
-        faces = FaceManager(self._config.faces, runtime, self._logger)
+        faces = FaceManager(
+            self._config.faces,
+            runtime,
+            self._logger,
+            confirmed=read_settings(self._home),
+            save=lambda settings: write_settings(self._home, settings),
+        )
         about = DaemonInfo(
             name=self._config.name,
             feed=self._key.feed_id,
@@ -242,8 +249,7 @@ class Daemon:
             runtime=runtime,
             places=places,
             clock=self._clock,
-            endpoints=faces.rows,
-            restart_face=faces.restart,
+            faces=faces,
             turned_away=lambda: access.turned_away,
             blocks=blocks,
             authorship=identities,

@@ -43,7 +43,11 @@ def add(commands: CommandParsers) -> None:
     action = add_action("send", send, "give a node a command, and wait for the answer")
     action.add_argument("node", metavar="NODE", help="its name, or the beginning of its feed id")
     action.add_argument(
-        "words", metavar="WORD", nargs="+", help="`status`, `face restart NAME`, or `log LEVEL`"
+        "words",
+        metavar="WORD",
+        nargs="+",
+        help="`status`, `face restart NAME`, `log LEVEL`, "
+        "`radio set NAME KEY=VALUE`, or `radio confirm NAME`",
     )
     action.add_argument(
         "--for",
@@ -218,11 +222,13 @@ def run(arguments: argparse.Namespace) -> int:
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.logs import start_logging
+    from tinyssb_node.remote.config import remote_config
     from tinyssb_node.remote.service import RemoteService, run_service
 
     home = _home(arguments)
     config = read_config(home)
-    service = RemoteService(home, _key(home), start_logging(config.log.level, config.log.format))
+    logger = start_logging(config.log.level, config.log.format)
+    service = RemoteService(home, _key(home), logger, radio=remote_config(config).radio)
     run_service(service, lambda: DaemonClient.at_home(str(home.root)), supervised=arguments.supervised)
     return 0
 

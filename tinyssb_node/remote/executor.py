@@ -2,21 +2,26 @@
 
 import shutil
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import endpoint_name, parse_spec
+from tinyssb_node.limits import TRIAL_DELAY_S
+from tinyssb_node.remote import limits
 from tinyssb_node.remote.messages import FaceFacts, NodeFacts, NodeProblem, RemoteOutcome, status_body
 from tinyssb_node.store.home import Home
 
+_NO_RADIO: Final = "Settings of radios cannot be changed remotely here: remote.radio in config.toml."
+
 
 def execute(
-    words: Sequence[str], client: DaemonClient, home: Home
+    words: Sequence[str], client: DaemonClient, home: Home, *, radio: bool
 ) -> tuple[RemoteOutcome, tuple[Value, ...]]:
-    """Execute the command *words* on the node in *home*. Returns how it ended, and the body of the answer. Raises
-    DaemonUnreachableError: then it is not known whether it took effect."""
+    """Execute the command *words* on the node in *home*. *radio*: settings of radios may be changed. Returns how it
+    ended, and the body of the answer. Raises DaemonUnreachableError: then it is not known whether it took effect."""
     try:
         match words:
             case ("status",):
@@ -26,10 +31,19 @@ def execute(
                 return RemoteOutcome.DONE, ()
             case ("log", level):
                 return RemoteOutcome.DONE, (client.log_level(level).before,)
+            case ("radio", "set" | "confirm", _, *_) if not radio:
+                return RemoteOutcome.REFUSED, (_NO_RADIO,)
+            case ("radio", "set", name, *pairs) if pairs:
+                settings = dict(pair.partition("=")[::2] for pair in pairs)
+                client.tune_face(name, settings, limits.TRIAL_MINUTES)
+                return RemoteOutcome.DONE, (TRIAL_DELAY_S, limits.TRIAL_MINUTES)
+            case ("radio", "confirm", name):
+                client.confirm_face(name)
+                return RemoteOutcome.DONE, ()
     except DaemonUnreachableError:
         raise
     except LocalError as error:
-        return RemoteOutcome.REFUSED, (error.message,)
+        return RemoteOutcome.REFUSED, (f"{error.message} {error.hint}".rstrip(),)
     return RemoteOutcome.UNKNOWN, ()
 
 

@@ -45,5 +45,7 @@ LOOK_S: Final = 5.0
 """How often the process looks for commands: a packet takes as long on slow radios."""
 ANSWERS_READ: Final = 1_000
 """Newest entries of each feed in which commands and answers are looked for."""
+TRIAL_MINUTES: Final = 15
+"""Minutes for which settings of a radio are tried: the administrator changes those of their own, and confirms."""
 WAIT_S: Final = 60
 """How long `send` waits for an answer: across two or three hops of a quiet mesh it comes in that time."""

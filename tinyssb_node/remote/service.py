@@ -53,9 +53,11 @@ class RemoteService:
         key: SealKey,
         logger: Logger,
         *,
+        radio: bool = False,
         now_s: Callable[[], int] = lambda: int(time.time()),
     ) -> None:
-        """*key* is that of the node's main identity."""
+        """*key* is that of the node's main identity. *radio*: settings of radios may be changed."""
+        self._radio = radio
         self._home = home
         self._key = key
         self._logger = logger
@@ -126,7 +128,7 @@ class RemoteService:
             self._logger.warning("dropped a remote command: too many at once", feed=feed.hex(), seq=seq)
             return False
         if outcome is RemoteOutcome.DONE:
-            outcome, body = execute(command.words, client, self._home)
+            outcome, body = execute(command.words, client, self._home, radio=self._radio)
             pending = self._answer(outcome, *body)
         else:
             pending = self._answer(outcome)

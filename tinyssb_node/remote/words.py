@@ -15,7 +15,10 @@ from tinyssb_node.screens.render import duration, local_time
 from tinyssb_node.screens.safetext import one_line
 
 LEVELS: Final = ("debug", "info", "warning", "error")
-_USAGE: Final = "There are: status, face restart NAME, log LEVEL (debug, info, warning, error)."
+_USAGE: Final = (
+    "There are: status, face restart NAME, log LEVEL (debug, info, warning, error), radio set NAME KEY=VALUE..., "
+    "radio confirm NAME."
+)
 _OUTCOMES: Final = {
     RemoteOutcome.DONE: "done",
     RemoteOutcome.EXPIRED: "not executed: it came after its time was over",
@@ -36,7 +39,9 @@ _TEXT_CELLS: Final = 200
 def check_words(words: Sequence[str]) -> None:
     """Raise ProblemError for a command that this version does not know."""
     match words:
-        case ("status",) | ("face", "restart", _):
+        case ("status",) | ("face", "restart", _) | ("radio", "confirm", _):
+            return
+        case ("radio", "set", _, *pairs) if pairs and all("=" in pair for pair in pairs):
             return
         case ("log", level) if level in LEVELS:
             return
@@ -70,6 +75,11 @@ def _body_lines(words: Sequence[str], answer: RemoteAnswer) -> list[str]:
     if words[:1] == ["log"] or words[:1] == ("log",):
         before = answer.body[0] if answer.body and isinstance(answer.body[0], str) else "unknown"
         return [f"The level before was {one_line(before, _TEXT_CELLS)}."]
+    if tuple(words[:2]) == ("radio", "set"):
+        if len(answer.body) != 2 or not all(isinstance(number, int) for number in answer.body):
+            return []
+        tried = f"In {answer.body[0]} s it tries these settings, for {answer.body[1]} min."  # type: ignore[str-bytes-safe]  # numbers
+        return [tried, f"They go back then, unless you send: radio confirm {one_line(words[2], _TEXT_CELLS)}"]
     facts = read_status_body(answer.body) if tuple(words) == ("status",) else None
     if facts is None:
         return []

@@ -12,7 +12,7 @@ from tinyssb_node import limits
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import AirtimeRow
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import CommandParsers, add_actions, add_json
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, positive
 from tinyssb_node.screens.render import duration, print_json, table
 
 if TYPE_CHECKING:
@@ -25,9 +25,18 @@ def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parser = commands.add("faces", faces)
     add_json(parser)
-    action = add_actions(parser, again=False)(
-        "restart", restart, "close a configured face, and open it again"
+    add_action = add_actions(parser, again=False)
+    action = add_action("restart", restart, "close a configured face, and open it again")
+    action.add_argument("name", metavar="NAME", help="the name of the face")
+    action = add_action("set", tune, "try other settings of a radio, which go back unless they are confirmed")
+    action.add_argument("name", metavar="NAME", help="the name of the face")
+    action.add_argument(
+        "settings", metavar="KEY=VALUE", nargs="+", type=_setting, help="such as power=10 or sf=9"
     )
+    action.add_argument(
+        "--minutes", metavar="N", type=positive, default=15, help="when they go back (default: 15)"
+    )
+    action = add_action("confirm", confirm, "keep the settings of a radio that are on trial")
     action.add_argument("name", metavar="NAME", help="the name of the face")
     add_json(
         commands.add(
@@ -72,6 +81,33 @@ def restart(arguments: argparse.Namespace) -> int:
         row = node.restart_face(arguments.name)
     print(f"Restarted {row.face} ({row.spec}). `tinyssb status` shows whether it could be opened.")
     return 0
+
+
+def tune(arguments: argparse.Namespace) -> int:
+    """Try other settings of a radio."""
+    with DaemonClient.at_home(arguments.home) as node:
+        row = node.tune_face(arguments.name, dict(arguments.settings), arguments.minutes)
+    print(
+        f"In {limits.TRIAL_DELAY_S} s {row.face} becomes {row.spec}, for {arguments.minutes} min. "
+        f"To keep that, confirm it in that time: tinyssb faces confirm {row.face}"
+    )
+    return 0
+
+
+def confirm(arguments: argparse.Namespace) -> int:
+    """Keep the settings of a radio that are on trial."""
+    with DaemonClient.at_home(arguments.home) as node:
+        row = node.confirm_face(arguments.name)
+    print(f"Confirmed: {row.face} stays {row.spec}, until its spec in config.toml is changed.")
+    return 0
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """Parse KEY=VALUE. Raises argparse.ArgumentTypeError."""
+    key, mark, value = text.partition("=")
+    if not (key and mark and value):
+        raise argparse.ArgumentTypeError(f"'{text}' is no setting such as power=10")
+    return key, value
 
 
 def faces(arguments: argparse.Namespace) -> int:
