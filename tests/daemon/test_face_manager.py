@@ -194,7 +194,9 @@ async def test_settings_that_nobody_confirms_go_back() -> None:
         assert await moments.end() == limits.TRIAL_DELAY_S
         await sink.until(lambda: len(sink.ups) == 2)
         assert sink.ups[-1] == ("mast", QUIET)
-        assert links.rows()[0].spec == QUIET
+        await asyncio.sleep(0)
+        (row,) = links.rows()
+        assert (row.spec, row.changes, row.trial) == (QUIET, {"power": "5"}, True)
         assert await moments.end() == 15 * 60
         await sink.until(lambda: len(sink.ups) == 3)
         assert sink.ups[-1] == ("mast", RADIO)
@@ -211,7 +213,8 @@ async def test_confirmed_settings_stay_also_after_a_restart_of_the_daemon() -> N
         await sink.until(lambda: len(sink.ups) == 2)
         await asyncio.sleep(0)
         assert links.confirm("mast") == QUIET
-        assert links.rows()[0].spec == QUIET
+        (row,) = links.rows()
+        assert (row.spec, row.changes, row.trial) == (QUIET, {"power": "5"}, False)
     async with tuned(saved) as (links, sink, moments):
         assert sink.ups == [("mast", QUIET)]
         # Further ones are added to these.

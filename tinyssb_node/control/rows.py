@@ -22,6 +22,10 @@ class EndpointRow(ControlRow, frozen=True, omit_defaults=True):
     problem: str | None
     turned_away: int | None = None
     """None: others do not connect to it."""
+    changes: dict[str, str] = {}
+    """Settings of a radio that differ from config.toml."""
+    trial: bool = False
+    """True if they go back unless they are confirmed."""
 
 
 class CompanionRow(ControlRow, frozen=True):

@@ -88,11 +88,20 @@ class FaceManager:
         return [self._row(spec) for spec in self._specs]
 
     def _row(self, spec: str) -> EndpointRow:
-        endpoint, used = self._endpoints.get(spec), self._current[spec]
+        trial, used = self._trials.get(spec), self._current[spec]
+        tried = trial if trial is not None and trial.state is _TrialState.TRIED else None
+        changes = {**(self._confirmed.get(spec, {}) if tried is None else tried.changes)}
+        is_trial, endpoint = tried is not None, self._endpoints.get(spec)
         if endpoint is None:
-            return EndpointRow(spec=used, problem=self._failures.get(spec))
-        turned_away = endpoint.turned_away if isinstance(endpoint, Listener) else None
-        return EndpointRow(spec=used, problem=endpoint.problem, turned_away=turned_away)
+            failure = self._failures.get(spec)
+            return EndpointRow(spec=used, problem=failure, changes=changes, trial=is_trial)
+        return EndpointRow(
+            spec=used,
+            problem=endpoint.problem,
+            turned_away=endpoint.turned_away if isinstance(endpoint, Listener) else None,
+            changes=changes,
+            trial=is_trial,
+        )
 
     async def run(self) -> None:
         """Keep all endpoints open until cancelled."""

@@ -33,7 +33,8 @@ class RemoteRecordError(ProblemError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path} cannot be used: {reason}. No remote commands are executed, and the file was left as it is.",
-            "Put a backup in its place. Or remove it, and allow your administrators again: tinyssb remote allow FEED",
+            "Remove it, and allow your administrators again: tinyssb remote allow FEED. In a backup of it, commands "
+            "that were executed since would be new again.",
         )
 
 

@@ -247,6 +247,14 @@ def short_spec(spec: str) -> str:
 
 def _endpoint(end: EndpointRow) -> str:
     state = end.problem or t("open")
+    if end.changes:
+        settings = " ".join(f"{key}={value}" for key, value in end.changes.items())
+        told = (
+            t("{settings} on trial", settings=settings)
+            if end.trial
+            else t("{settings} instead of config.toml", settings=settings)
+        )
+        state = f"{state}; {told}"
     if not end.turned_away:
         return state
     return f"{state}; {tn(end.turned_away, '{n} connection refused', '{n} connections refused')}"
