@@ -40,7 +40,8 @@ DONE_MAX: Final = 64
 FILE_MAX: Final = 1_048_576
 """Most bytes of the file: one with all of these has 40 kB."""
 STRANGERS_MAX: Final = 256
-"""Most entries by feeds that are not allowed that are tried at a time: each takes 0.1 ms."""
+"""Most entries by feeds that are not allowed that are tried at a time: each takes 0.01 ms, and the first of an
+author 0.35 ms (measured on a PC)."""
 LOOK_S: Final = 5.0
 """How often the process looks for commands: a packet takes as long on slow radios."""
 ANSWERS_READ: Final = 1_000

@@ -86,10 +86,13 @@ def _body_lines(words: Sequence[str], answer: RemoteAnswer) -> list[str]:
     faces = [_face_words(face) for face in facts.faces]
     if facts.more:
         faces.append(f"{facts.more} more")
+    running = (
+        duration(facts.uptime_minutes * 60_000_000) if facts.uptime_minutes else "for less than a minute"
+    )
     problems = [text for problem, text in _PROBLEMS.items() if facts.problems & problem]
     return [
         f"version    {one_line(facts.version, _TEXT_CELLS)}",
-        f"running    {duration(facts.uptime_minutes * 60_000_000)}",
+        f"running    {running}",
         f"disk free  {facts.free_mib:,} MiB",
         f"entries    {facts.entries:,}",
         f"faces      {', '.join(faces) or 'none'}",
