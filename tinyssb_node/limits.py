@@ -504,10 +504,6 @@ GIVE_FULL: Final = 8
 """Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
 GIVE_PATIENCE_MAX: Final = 8.0
 """Most such factors that a reply waits longer."""
-AGAIN_PACKETS: Final = 64
-"""Packets' time between two requests for the same, after which nobody else gives it: longer than a reply may wait."""
-AGAIN_PATIENCE: Final = 2.0
-"""The factor for the reply to such a request: it comes while the request is served, whoever else replies."""
 THRIFT: Final = 3.0
 """Further factor for a node that has used up its airtime: others may have some left."""
 

@@ -13,7 +13,6 @@ from tinyssb_node.replication.neighbours import GenerationSum, Gift
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import read_want
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, air_profile
-from tinyssb_node.scheduling.pacer import Urgency
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.store.memory import MemoryStore
 
@@ -87,23 +86,6 @@ def of_ana(*seqs: int) -> list[tuple[FeedId, int]]:
 @pytest.mark.parametrize(("luck", "name"), [(0.0, b"\x00\x01"), (1 - 2**-53, b"\xff\xff")])
 def test_its_name_is_made_of_chance_and_never_zero(luck: float, name: bytes) -> None:
     assert Station(luck=luck).turns.speaker == name
-
-
-# --- how soon it replies
-
-
-def test_a_node_that_serves_few_replies_in_time_to_one_that_nobody_serves(station: Station) -> None:
-    """Where most are out of each other's reach, each leaves those the advantage that serve more."""
-    for _ in range(20):
-        station.queue.note_exchange(hidden=True)
-    station.hear(b"ab", HELD, HELD + 1)
-    assert station.queue.reply_patience == limits.GIVE_PATIENCE_MAX
-    station.now_us += limits.AGAIN_PACKETS * AIR_PACKET_US
-    station.hear(b"ab", HELD, HELD + 1)
-    longest = station.queue.reply_patience * limits.CONTENTION_PACKETS[Urgency.REPLY]
-    assert longest < limits.REQUEST_PACKETS
-    station.hear(b"ab", HELD - 1, HELD + 1)
-    assert station.queue.reply_patience == limits.GIVE_PATIENCE_MAX, "it lacks something else now"
 
 
 # --- whom it asks

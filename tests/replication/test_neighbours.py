@@ -19,7 +19,6 @@ ONE, TWO, THREE = (feed_of(number) for number in (1, 2, 3))
 FEEDS = [feed_of(number) for number in range(4)]
 NOTHING = WantReading(wanted=(), unwanted=(), serves=False, behind=False, same=False)
 NEVER_US = -1
-AGAIN_US = 100
 
 
 def lacking(wanted: Mapping[FeedId, int], *unwanted: FeedId) -> WantReading:
@@ -41,21 +40,9 @@ def neighbour() -> Neighbour:
 
 
 def test_what_it_lacks_first_is_what_it_said(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3, TWO: 9}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3, TWO: 9}), 1.0, 0)
     assert list(neighbour.lacks(up_to(8), NEVER_US)) == [(ONE, 3)]
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 3), (TWO, 9)]
-
-
-def test_who_says_the_same_again_long_after_waits_for_it(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3, TWO: 9}), 1.0, 1_000, AGAIN_US)
-    neighbour.record_want(lacking({ONE: 3, TWO: 9}), 1.0, 1_099, AGAIN_US)
-    assert not neighbour.waits_for(ONE), "a reply may be on its way"
-    neighbour.record_want(lacking({ONE: 3, TWO: 10}), 1.0, 1_199, AGAIN_US)
-    assert (neighbour.waits_for(ONE), neighbour.waits_for(TWO)) == (True, False)
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 1_200, AGAIN_US)
-    assert neighbour.waits_for(ONE)
-    neighbour.record_want(lacking({}, ONE), 1.0, 1_300, AGAIN_US)
-    assert not neighbour.waits_for(ONE)
 
 
 def test_who_said_nothing_lacks_nothing_and_has_nothing(neighbour: Neighbour) -> None:
@@ -66,7 +53,7 @@ def test_who_said_nothing_lacks_nothing_and_has_nothing(neighbour: Neighbour) ->
 
 
 def test_what_was_sent_in_reach_it_is_believed_to_have_heard(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     for seq in (3, 4, 6):
         neighbour.heard(ONE, seq, 10)
     assert list(neighbour.lacks(up_to(9), 9)) == [(ONE, 5)]
@@ -74,16 +61,16 @@ def test_what_was_sent_in_reach_it_is_believed_to_have_heard(neighbour: Neighbou
 
 
 def test_that_belief_ends(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     neighbour.heard(ONE, 3, 10)
     assert list(neighbour.lacks(up_to(9), 10)) == [(ONE, 3)]
 
 
 def test_its_own_word_is_better_than_our_belief(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     for seq in (3, 4, 5, 6):
         neighbour.heard(ONE, seq, 10)
-    neighbour.record_want(lacking({ONE: 4}), 1.0, 20, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 4}), 1.0, 20)
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 4)]
     neighbour.heard(ONE, 4, 30)
     # Of what is behind the one it lost it said nothing.
@@ -93,54 +80,54 @@ def test_its_own_word_is_better_than_our_belief(neighbour: Neighbour) -> None:
 @pytest.mark.parametrize(("name", "following"), [(b"it", 7), (b"", 5)])
 def test_only_a_neighbour_with_a_name_keeps_what_came_behind_a_gap(name: bytes, following: int) -> None:
     neighbour = Neighbour(name)
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     for seq in (3, 4, 5, 6):
         neighbour.heard(ONE, seq, 10)
-    neighbour.record_want(lacking({ONE: 4}), 1.0, 20, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 4}), 1.0, 20)
     assert list(neighbour.lacks(up_to(9), 9)) == [(ONE, 4)]
     neighbour.heard(ONE, 4, 30)
     assert list(neighbour.lacks(up_to(9), 9)) == [(ONE, following)]
 
 
 def test_what_it_wants_no_more_it_lacks_no_more(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3, TWO: 1}), 1.0, 0, AGAIN_US)
-    neighbour.record_want(lacking({}, ONE), 1.0, 10, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3, TWO: 1}), 1.0, 0)
+    neighbour.record_want(lacking({}, ONE), 1.0, 10)
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(TWO, 1)]
     assert not neighbour.has(ONE, 1)
     assert neighbour.said_us == 10
 
 
 def test_what_it_may_have_heard_of_what_it_did_not_want_is_forgotten(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     neighbour.heard(ONE, 4, 10)
-    neighbour.record_want(lacking({}, ONE), 1.0, 20, AGAIN_US)
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 30, AGAIN_US)
+    neighbour.record_want(lacking({}, ONE), 1.0, 20)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 30)
     neighbour.heard(ONE, 3, 40)
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 4)]
 
 
 def test_what_it_has_anyway_is_not_kept_in_mind(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 100}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 100}), 1.0, 0)
     for seq in (100, *range(1, 1 + limits.MARKS_MAX)):
         neighbour.heard(ONE, seq, 10)
     assert list(neighbour.lacks(up_to(101), NEVER_US)) == [(ONE, 101)]
 
 
 def test_it_has_what_comes_before_what_it_lacks(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 3}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     assert [neighbour.has(ONE, seq) for seq in (1, 2, 3)] == [True, True, False]
     assert not neighbour.has(TWO, 1)
 
 
 def test_it_offers_what_it_has_and_we_want_and_lack(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 9, TWO: 4, THREE: 100}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 9, TWO: 4, THREE: 100}), 1.0, 0)
     ours = {ONE: 5, TWO: 6, THREE: NOT_WANTED}
     assert neighbour.count_offers(ours.__getitem__) == neighbour.offered == 4
     assert neighbour.offers_of(ours.__getitem__) == {ONE}
 
 
 def test_it_offers_the_less_the_more_we_got(neighbour: Neighbour) -> None:
-    neighbour.record_want(lacking({ONE: 5}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 5}), 1.0, 0)
     neighbour.count_offers(up_to(3))
     for feed, seq in ((ONE, 3), (ONE, 5), (TWO, 1)):
         neighbour.record_received(feed, seq)
@@ -153,7 +140,7 @@ def test_it_offers_the_less_the_more_we_got(neighbour: Neighbour) -> None:
 @given(st.lists(st.integers(1, 200), max_size=200))
 def test_of_a_feed_only_so_much_is_believed(seqs: list[int]) -> None:
     neighbour = Neighbour(b"it")
-    neighbour.record_want(lacking({ONE: 1}), 1.0, 0, AGAIN_US)
+    neighbour.record_want(lacking({ONE: 1}), 1.0, 0)
     for seq in seqs:
         neighbour.heard(ONE, seq, 10)
     believed = {seq for seq in range(1, 201) if not neighbour.awaits(ONE, seq)}
@@ -178,7 +165,7 @@ def test_the_same_name_is_the_same_neighbour() -> None:
 def test_who_spoke_lately_is_in_reach() -> None:
     neighbours = Neighbours()
     for name, now_us in ((b"ab", 10), (b"cd", 20)):
-        neighbours.get_or_add(name).record_want(NOTHING, 1.0, now_us, AGAIN_US)
+        neighbours.get_or_add(name).record_want(NOTHING, 1.0, now_us)
     assert [each.speaker for each in neighbours.since(9)] == [b"ab", b"cd"]
     assert [each.speaker for each in neighbours.since(10)] == [b"cd"]
 
@@ -206,14 +193,14 @@ def test_made_up_names_evict_no_neighbour_that_gave_something() -> None:
 def test_a_neighbour_takes_a_feed_while_its_wants_move_on() -> None:
     neighbour = Neighbour(b"ab")
     for seq, takes in ((3, False), (3, False), (4, True), (4, True), (2, False)):
-        neighbour.record_want(lacking({ONE: seq}), 1.0, 5, AGAIN_US)
+        neighbour.record_want(lacking({ONE: seq}), 1.0, 5)
         assert neighbour.takes(ONE) == takes
 
 
 def test_what_is_sent_is_heard_by_all_and_had_by_any() -> None:
     neighbours = Neighbours()
     for name, seq in ((b"ab", 1), (b"cd", 3)):
-        neighbours.get_or_add(name).record_want(lacking({ONE: seq}), 1.0, 5, AGAIN_US)
+        neighbours.get_or_add(name).record_want(lacking({ONE: seq}), 1.0, 5)
     assert [bool(neighbours.that_have(ONE, seq)) for seq in (2, 3)] == [True, False]
     neighbours.heard(ONE, 1, 10)
     neighbours.heard(ONE, 3, 10)
@@ -238,7 +225,7 @@ class Talk(RuleBasedStateMachine):
         self.now_us += 1
         said = lacking({feed: seq for feed, seq in wanted.items() if feed not in unwanted}, *unwanted)
         neighbour = self.neighbours.get_or_add(name.to_bytes(2))
-        neighbour.record_want(said, 1.0, self.now_us, AGAIN_US)
+        neighbour.record_want(said, 1.0, self.now_us)
         lacks = dict(
             gift
             for gift in neighbour.lacks(up_to(limits.SEQ_MAX), NEVER_US)

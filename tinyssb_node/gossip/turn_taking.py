@@ -186,8 +186,7 @@ class TurnTaking:
         if isinstance(want, NamedWant) and self._replica.has_large_set:
             self._note_named(reading, now_us)
         neighbour = self._neighbours.get_or_add(want.speaker)
-        again_us = limits.AGAIN_PACKETS * self._packet_us
-        neighbour.record_want(reading, self._signal(reception), now_us, again_us)
+        neighbour.record_want(reading, self._signal(reception), now_us)
         neighbour.record_signal(reception.rssi_dbm, reception.snr_db)
         neighbour.count_offers(self._replica.next_wanted, self._replica.rows_lacking)
         self._asker = None
@@ -354,10 +353,6 @@ class TurnTaking:
         if not all(asker.speaker for asker in self._askers(now_us)):
             # Deployed stations ask by the clock: a late answer meets their next request.
             return 1.0
-        # Whoever leaves others the advantage may not reply at all within the time that a request is served.
-        feed = feed_of(best[1])
-        if any(asker.waits_for(feed) for asker in self._askers(now_us)):
-            return limits.AGAIN_PATIENCE
         # The node that serves most, and has airtime left, goes first.
         thrift = 1.0 + limits.THRIFT * self._queue.spent(now_us)
         # Where all hear each other, it serves all if it serves those that are known.

@@ -62,14 +62,10 @@ class Neighbour:
     """Next number of each feed, and the rows lacking as a negative number, by its last WANT about it."""
     _taking: set[FeedId] = field(default_factory=set)
     """Feeds of which its WANTs show that it takes what it gets."""
-    _again: set[FeedId] = field(default_factory=set)
-    """Feeds of which it got nothing between two WANTs that were long apart."""
 
-    def record_want(self, reading: WantReading, signal: float, now_us: int, again_us: int) -> None:
+    def record_want(self, reading: WantReading, signal: float, now_us: int) -> None:
         """Record a WANT of it, heard with *signal*. It did not hear the first entry it lacks of a feed; of those behind
-        that one the WANT says at most how many are lacking. *again_us* after the last one or later, what it lacked then
-        was not given by anybody."""
-        again = now_us - self.said_us >= again_us
+        that one the WANT says at most how many are lacking."""
         self.said_us = now_us
         self.signal = signal
         self.passed = False
@@ -81,9 +77,8 @@ class Neighbour:
             self._lacking.pop(feed, None)
             self._said.pop(feed, None)
             self._taking.discard(feed)
-            self._again.discard(feed)
         for feed, seq in reading.wanted:
-            self._compare(feed, seq, lacking.get(feed, GENERATION_SIZE), again=again)
+            self._compare(feed, seq, lacking.get(feed, GENERATION_SIZE))
             self._next[feed] = seq
             if feed in lacking:
                 self._lacking[feed] = lacking[feed]
@@ -107,13 +102,9 @@ class Neighbour:
         for heard in [each for each in marks if each <= seq]:
             del marks[heard]
 
-    def _compare(self, feed: FeedId, seq: int, lacking: int, *, again: bool) -> None:
+    def _compare(self, feed: FeedId, seq: int, lacking: int) -> None:
         said, now = self._said.get(feed), (seq, -lacking)
         self._said[feed] = now
-        if said != now:
-            self._again.discard(feed)
-        elif again:
-            self._again.add(feed)
         if said is not None and now > said:
             self._taking.add(feed)
         elif said is not None and now < said:
@@ -122,10 +113,6 @@ class Neighbour:
     def takes(self, feed: FeedId) -> bool:
         """Return True if its last WANTs show that it takes what it is given of a feed."""
         return feed in self._taking
-
-    def waits_for(self, feed: FeedId) -> bool:
-        """Return True if its last WANTs show that nobody else gives it what it lacks of a feed."""
-        return feed in self._again
 
     def record_delivery(self) -> None:
         """Record that it gave something new when it was asked."""
