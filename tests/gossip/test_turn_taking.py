@@ -102,6 +102,16 @@ def test_who_has_most_for_us_is_asked(station: Station) -> None:
     assert station.asks() == b"cd"
 
 
+def test_the_only_neighbour_is_asked_once_it_has_given_something(station: Station) -> None:
+    station.hear(b"ab", HELD + 3, HELD + 1)
+    assert station.asks() == b"ab"
+    station.turns.heard_entry(ANA.feed_id, HELD + 1, station.now_us, new=True)
+    station.hear(b"ab", HELD + 1, HELD + 1)
+    assert station.asks() == b"ab", "it has nothing for us as far as we know"
+    station.hear(b"cd", HELD + 1, HELD + 1)
+    assert station.asks() == b"", "others may reply"
+
+
 def test_who_has_no_name_cannot_be_asked(station: Station) -> None:
     station.hear(b"", HELD + 9, HELD + 9)
     station.hear(b"ab", HELD + 2, HELD + 1)

@@ -92,8 +92,17 @@ class TurnTaking:
         if self._asked is not None and self._asked_us is not None:
             self._disappointed(self._asked)
         self._asked, self._asked_us = self._whom_to_ask(now_us), None
-        asks = b"" if self._asked is None else self._asked.speaker
-        return self.speaker, asks
+        asked = self._asked or self._only_neighbour(now_us)
+        return self.speaker, b"" if asked is None else asked.speaker
+
+    def _only_neighbour(self, now_us: int) -> Neighbour | None:
+        """Return the neighbour that replies to all of our requests, if there is one: the only one that was heard,
+        lately, which gave something when it was asked. It replies to a request to all nodes, too, but leaves the
+        advantage to nodes that serve more, and may then not reply within the time that such a request is served."""
+        heard, known = self._neighbours.all(), self._known(now_us)
+        if len(heard) == len(known) == 1 and known[0].proved and not known[0].passed:
+            return known[0]
+        return None
 
     def want_sent(self, now_us: int) -> None:
         """A WANT has left."""
