@@ -642,12 +642,19 @@ class Node:
         """Hand over what may go now, on all faces."""
         effects: list[Effect] = []
         for queue in self._queues.values():
-            gossips = (self._frontiers, self._set, self._entries)
-            if queue.has_work or any(gossip.has_packets(queue.name) for gossip in gossips):
+            if queue.has_work or self._has_packets(queue.name):
                 effects += self._send(queue, now_us)
         if self._refusals.may_tell(now_us):
             effects += self._refusals.due(now_us)
         return effects
+
+    def _has_packets(self, face: FaceName) -> bool:
+        # For each packet that comes in: a loop over the three would take a tenth of the time.
+        return (
+            self._frontiers.has_packets(face)
+            or self._set.has_packets(face)
+            or self._entries.has_packets(face)
+        )
 
     def _send(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
         """Hand over what may go now on one face."""
