@@ -81,5 +81,5 @@ def _is_of(feed: FeedId, record: FeedRecord | None, packet: bytes, network: Netw
     return (
         any(entry is not None and entry.packet == packet for entry in stored)
         or any(owner == feed for owner, _, _ in store.find_chunks(hash_))
-        or any(chain.feed == feed and chain.next_hash == hash_ for chain in store.side_chains())
+        or any(chain.next_hash == hash_ for chain in store.side_chains(feed))
     )
