@@ -80,21 +80,21 @@ class MapTiles:
 
     def _look(self) -> ServedMap | None:
         try:
-            file = self._current()
+            file, version = self._current()
         except MapFileError:
             return None
-        assert self._open is not None
-        return ServedMap(file.about, self._open[1])
+        return ServedMap(file.about, version)
 
     def _tile(self, address: TileAddress) -> Tile | None:
         try:
-            return read_tile(self._open[0] if self._open is not None else self._current(), address)
+            file, _ = self._open or self._current()
+            return read_tile(file, address)
         except MapFileError:
             self._let_go()
             raise
 
-    def _current(self) -> MapFile:
-        """Return the file, opened anew if another one is at its path. Raises MapFileError."""
+    def _current(self) -> tuple[MapFile, str]:
+        """Return the file with its version, opened anew if another one is at its path. Raises MapFileError."""
         assert self._path is not None
         try:
             version = _version_of(self._path)
@@ -104,7 +104,7 @@ class MapTiles:
         if self._open is None or self._open[1] != version:
             self._let_go()
             self._open = open_map(self._path), version
-        return self._open[0]
+        return self._open
 
     def _let_go(self) -> None:
         held, self._open = self._open, None

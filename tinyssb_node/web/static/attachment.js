@@ -2,6 +2,7 @@
 
 import { ApiError, newId, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
+import { toBase64 } from "/static/entries.js";
 import { t, tn } from "/static/language.js";
 import { costOf, line, size } from "/static/words.js";
 
@@ -137,7 +138,7 @@ export class Attachment {
   /** Returns a file with its request and its cost. Throws ApiError. */
   async priced(made) {
     if (made.blob.size > FILE_MAX) throw new ApiError("size", t("It has {size}; a message carries {most}.", { size: size(made.blob.size), most: size(FILE_MAX) }));
-    const request = { ...this.place, name: made.name, type: made.blob.type.slice(0, 40), data: await base64(made.blob), once: newId() };
+    const request = { ...this.place, name: made.name, type: made.blob.type.slice(0, 40), data: toBase64(new Uint8Array(await made.blob.arrayBuffer())), once: newId() };
     return { ...made, request, cost: await post(`${this.address}/cost`, request) };
   }
 
@@ -205,9 +206,4 @@ function cut(name, most = NAME_MAX) {
   const letters = [...name];
   while (bytesOf(letters.join("")) > most) letters.pop();
   return letters.join("");
-}
-
-async function base64(blob) {
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }

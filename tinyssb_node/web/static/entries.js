@@ -26,7 +26,7 @@ export function concat(...parts) {
 export const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (digits) => parseInt(digits, 16));
 export const fromBase64 = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-export const toBase64 = (bytes) => btoa(String.fromCharCode(...bytes));
+export const toBase64 = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")); // of any length
 
 function varint(number) {
   const bytes = [];

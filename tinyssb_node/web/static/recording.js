@@ -75,8 +75,7 @@ export class Recording {
       const samples = await this.voices.samplesOf(await recorder.stop());
       const most = Math.floor((SECONDS_MAX * 16_000) / 3) * 4;
       const { voice } = await post("/api/voice/record", { voice: samples.slice(0, most) });
-      const cost = await post("/api/cost", { ...this.target(), text: "", voice, once: "only-asking" });
-      const sound = await getBytes("/api/voice/play", { voice });
+      const [cost, sound] = await Promise.all([post("/api/cost", { ...this.target(), text: "", voice, once: "only-asking" }), getBytes("/api/voice/play", { voice })]);
       if (round !== this.round) return;
       this.request = { text: "", voice, once: newId(), agreed: true }; // the button is below the cost
       this.heard.replaceChildren(this.voices.playerOf(sound, t("The recording as it will sound")));

@@ -1,6 +1,7 @@
 // Sound: what plays it, and what a microphone records, as the phone app's voice messages need it.
 
 import { h } from "/static/dom.js";
+import { toBase64 } from "/static/entries.js";
 
 const RATE = 8_000; // samples a second
 
@@ -38,5 +39,5 @@ export async function samplesOf(recorded) {
   const floats = (await slow.startRendering()).getChannelData(0);
   const view = new DataView(new ArrayBuffer(2 * floats.length));
   floats.forEach((value, at) => view.setInt16(2 * at, Math.round(Math.max(-1, Math.min(1, value)) * 32_767), true));
-  return btoa(Array.from(new Uint8Array(view.buffer), (byte) => String.fromCharCode(byte)).join(""));
+  return toBase64(new Uint8Array(view.buffer));
 }
