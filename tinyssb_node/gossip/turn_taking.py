@@ -92,17 +92,20 @@ class TurnTaking:
         if self._asked is not None and self._asked_us is not None:
             self._disappointed(self._asked)
         self._asked, self._asked_us = self._whom_to_ask(now_us), None
-        asked = self._asked or self._only_neighbour(now_us)
+        asked = self._asked or self._one_of_few(now_us)
         return self.speaker, b"" if asked is None else asked.speaker
 
-    def _only_neighbour(self, now_us: int) -> Neighbour | None:
-        """Return the neighbour that replies to all of our requests, if there is one: the only one that was heard,
-        lately, which gave something when it was asked. It replies to a request to all nodes, too, but leaves the
-        advantage to nodes that serve more, and may then not reply within the time that such a request is served."""
+    def _one_of_few(self, now_us: int) -> Neighbour | None:
+        """Return a neighbour that replies to all of our requests, by chance, if there are few: all that were heard,
+        lately, and each gave something when it was asked. They reply to a request to all nodes, too, but leave the
+        advantage to nodes that serve more, and may then not reply within the time that such a request is served; and
+        if they do not hear each other, their replies collide."""
         heard, known = self._neighbours.all(), self._known(now_us)
-        if len(heard) == len(known) == 1 and known[0].proved and not known[0].passed:
-            return known[0]
-        return None
+        if not len(heard) == len(known) <= limits.FEW_NEIGHBOURS:
+            return None
+        if not known or any(each.passed or not each.proved for each in known):
+            return None
+        return known[int(self._entropy.random() * len(known))]
 
     def want_sent(self, now_us: int) -> None:
         """A WANT has left."""
