@@ -69,6 +69,8 @@ class TurnTaking:
         """The gift that the face was handed last, until it has left."""
         self._order: dict[FeedId, float] = {}
         self._wants_sent = 0
+        self._unanswered = 0
+        """Requests sent since something new was heard."""
 
     # --- asking
 
@@ -96,20 +98,20 @@ class TurnTaking:
         return self.speaker, b"" if asked is None else asked.speaker
 
     def _one_of_few(self, now_us: int) -> Neighbour | None:
-        """Return a neighbour that replies to all of our requests, by chance, if there are few: all that were heard,
-        lately, and each gave something when it was asked. They reply to a request to all nodes, too, but leave the
+        """Return a neighbour to ask because requests brought nothing, by chance, if few are known; every second time,
+        if it never gave anything: its name may be made up. They reply to a request to all nodes, too, but leave the
         advantage to nodes that serve more, and may then not reply within the time that such a request is served; and
         if they do not hear each other, their replies collide."""
-        heard, known = self._neighbours.all(), self._known(now_us)
-        if not len(heard) == len(known) <= limits.FEW_NEIGHBOURS:
+        known = self._known(now_us)
+        if not self._unanswered or not 0 < len(known) <= limits.FEW_NEIGHBOURS:
             return None
-        if not known or any(each.passed or not each.proved for each in known):
-            return None
-        return known[int(self._entropy.random() * len(known))]
+        one = known[int(self._entropy.random() * len(known))]
+        return one if not one.passed and (one.proved or self._unanswered % 2) else None
 
     def want_sent(self, now_us: int) -> None:
         """A WANT has left."""
         self._wants_sent += 1
+        self._unanswered += 1
         asked, self._asked_us = self._asked, now_us
         if asked is None or asked.proved:
             self._since_trial += 1
@@ -259,6 +261,7 @@ class TurnTaking:
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
             self._queue.count_spared()
         if new:
+            self._unanswered = 0
             self._note_carried(feed, now_us)
             self._delivered(feed, seq, now_us)
             for neighbour in self._known(now_us):
@@ -271,6 +274,7 @@ class TurnTaking:
         self._replied_us = now_us
         self._count_turn(now_us)
         if new:
+            self._unanswered = 0
             self._delivered(feed, last, now_us)
         self._neighbours.heard_sum(feed, generation, last, now_us)
         self.update_urgency(now_us)

@@ -242,6 +242,10 @@ class Node:
             self._note_waste(queue, outcome, digest, now_us)
         elif outcome.kind is PacketKind.UNKNOWN:
             queue.heard_useless(stray=True)
+            # Nothing follows from it, and what is due is sent by ``wake``: a flood must cost little.
+            received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
+            effects += self._refusals.due(now_us) if self._refusals.may_tell(now_us) else ()
+            return [received, *effects] if received is not None else effects
         elif not any(isinstance(effect, SetChanged) for effect in effects):
             queue.heard_talk()
         # Record its reception, before anything that follows from it.

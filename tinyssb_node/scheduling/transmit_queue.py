@@ -182,15 +182,18 @@ class TransmitQueue:
 
     def heard(self, packet: bytes, now_us: int) -> None:
         """A packet was heard: drop it where it waits, and leave the channel to others for a while."""
-        self.counters.received += 1
-        if self.on_air and now_us - self._heard_us > limits.ALONE_ADVERTS * self.profile.advert_max_us:
-            # A node came into reach, perhaps not for long.
-            self.advertise(PacketKind.CLAIM, now_us)
-            self.advertise(PacketKind.WANT, now_us)
-        self._heard_us = self.counters.last_heard_us = now_us
-        self.counters.spared += self.waiting.cancel(packet) or self._own.cancel(packet)
-        self.relay.heard(packet, now_us)
-        self._pacer.heard(now_us, data=len(packet) in _DATA_SIZES)
+        counters = self.counters
+        counters.received += 1
+        if self.on_air:
+            if now_us - self._heard_us > limits.ALONE_ADVERTS * self.profile.advert_max_us:
+                # A node came into reach, perhaps not for long.
+                self.advertise(PacketKind.CLAIM, now_us)
+                self.advertise(PacketKind.WANT, now_us)
+            counters.spared += self._own.cancel(packet)
+            self.relay.heard(packet, now_us)
+            self._pacer.heard(now_us, data=len(packet) in _DATA_SIZES)
+        self._heard_us = counters.last_heard_us = now_us
+        counters.spared += self.waiting.cancel(packet)
 
     def heard_junk(self) -> None:
         """Something came in that was no frame."""
