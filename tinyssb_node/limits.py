@@ -503,7 +503,8 @@ Replies with those of our own are paid from the airtime for them, if that of rep
 NEWS_MAX: Final = 64
 """Most feeds whose new entries are remembered for that."""
 GIVE_FULL: Final = 8
-"""Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
+"""Neighbours served by an answer that goes as soon as may be, or all that are known, if they are fewer; one that serves
+fewer leaves others the advantage."""
 GIVE_PATIENCE_MAX: Final = 8.0
 """Most such factors that a reply waits longer."""
 THRIFT: Final = 3.0

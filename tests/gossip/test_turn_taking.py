@@ -429,13 +429,15 @@ def test_who_serves_all_that_are_known_goes_as_soon_as_may_be(station: Station) 
     assert station.queue.reply_patience == 2.0
 
 
-def test_with_hidden_terminals_the_more_an_answer_serves_the_sooner_it_goes(station: Station) -> None:
-    station.queue.note_exchange(hidden=True)
+@pytest.mark.parametrize("hidden", [False, True])
+def test_who_serves_few_of_many_goes_later(station: Station, hidden: bool) -> None:
+    station.queue.note_exchange(hidden=hidden)
+    station.hear(bytes(2), 3, HELD + 1)
     patience = []
     for number in range(1, limits.GIVE_FULL + 2):
-        station.hear(number.to_bytes(2), 3, HELD + 1)
         patience.append(station.queue.reply_patience)
-    assert patience == [limits.GIVE_FULL / number for number in range(1, limits.GIVE_FULL + 1)] + [1.0]
+        station.hear(number.to_bytes(2), HELD + 1, HELD + 1)
+    assert patience == [*range(1, limits.GIVE_FULL + 1), limits.GIVE_FULL]
 
 
 def test_who_has_spent_its_airtime_leaves_others_the_advantage(

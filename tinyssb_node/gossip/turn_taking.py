@@ -371,10 +371,9 @@ class TurnTaking:
             return 1.0
         # The node that serves most, and has airtime left, goes first.
         thrift = 1.0 + limits.THRIFT * self._queue.spent(now_us)
-        # Where all hear each other, it serves all if it serves those that are known.
-        full = (
-            limits.GIVE_FULL if self._queue.hidden == 1 else min(limits.GIVE_FULL, len(self._known(now_us)))
-        )
+        # It serves all if it serves those that are known. A node that knows few is near leaves, whose request nobody
+        # else may reply to.
+        full = min(limits.GIVE_FULL, len(self._known(now_us)))
         return thrift * _patience(full, best[0], limits.GIVE_PATIENCE_MAX)
 
     def next_to_give(self, now_us: int, *, own: bool = False) -> Gift | None:
