@@ -127,21 +127,26 @@ async def owner_of_bluez(bus: MessageBus) -> str:
     return str(owner)
 
 
+async def managed_objects(bus: MessageBus) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return BlueZ's objects: by path, their interfaces with the properties of each. Raises BluetoothError,
+    LinkClosedError."""
+    message = Message(destination=BLUEZ, path="/", interface=OBJECTS, member="GetManagedObjects")
+    (objects,) = await ask(bus, message)
+    return {path: unpack_variants(interfaces) for path, interfaces in sorted(objects.items())}
+
+
 async def find_adapter(bus: MessageBus, wanted: str | None, *, advertising: bool) -> Adapter:
     """Find the adapter *wanted*, or else the first one that is on. Raises BluetoothError, LinkClosedError."""
-    (objects,) = await ask(
-        bus, Message(destination=BLUEZ, path="/", interface=OBJECTS, member="GetManagedObjects")
-    )
     adapters = {
         path.rpartition("/")[2]: (path, interfaces)
-        for path, interfaces in sorted(objects.items())
+        for path, interfaces in (await managed_objects(bus)).items()
         if ADAPTER in interfaces
     }
     if (wanted is not None and wanted not in adapters) or not adapters:
         raise _no_adapter(wanted, ", ".join(adapters))
     candidates = {wanted: adapters[wanted]} if wanted is not None else adapters
     for path, interfaces in candidates.values():
-        properties = unpack_variants(interfaces[ADAPTER])
+        properties = interfaces[ADAPTER]
         if properties["Powered"]:
             adapter = Adapter(path, properties["Address"])
             if advertising and not {ADVERTISING_MANAGER, GATT_MANAGER} <= set(interfaces):

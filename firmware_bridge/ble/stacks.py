@@ -1,11 +1,12 @@
 """The two Bluetooth stacks. Each loads the packages it needs when it is opened, not before."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
 from firmware_bridge.ble.errors import BluetoothError
 from firmware_bridge.ble.link import Central, Peripheral
+from firmware_bridge.drivers.probe import Finding
 from firmware_bridge.libraries import install_command
 
 
@@ -40,6 +41,12 @@ class BluezStack:
         with _packages("ble"):
             from firmware_bridge.ble.bluez_central import bluez_central  # noqa: PLC0415 - lazy, see above
         return bluez_central(self.adapter)
+
+    def probe(self) -> AsyncIterator[Finding]:
+        """Examine the adapter, and send nothing by radio. Raises BluetoothError if a package is missing."""
+        with _packages("ble"):
+            from firmware_bridge.ble.probe import probe_bluetooth  # noqa: PLC0415 - lazy, see above
+        return probe_bluetooth(self.adapter)
 
 
 @dataclass(frozen=True, slots=True)

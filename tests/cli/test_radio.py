@@ -92,6 +92,29 @@ def test_a_speed_that_no_port_has_is_refused(tmp_path: Path) -> None:
     assert b"115200" in ended.stderr
 
 
+def test_bluetooth_that_does_not_work_is_said_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={tmp_path}/none")
+    ended = tinyssb(tmp_path, "radio", "probe", "--bluetooth")
+    assert ended.returncode == ExitCode.ATTENTION
+    assert ended.stdout.startswith(b"BAD  service: the system's message bus (D-Bus) cannot be reached")
+    assert b"apt-get install dbus bluez" in ended.stdout
+
+
+def test_the_package_for_bluetooth_is_named_if_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("bluez", "probe"):
+        monkeypatch.delitem(sys.modules, f"firmware_bridge.ble.{module}", raising=False)
+        monkeypatch.delattr(f"firmware_bridge.ble.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "dbus_fast", None)
+    ended = tinyssb(tmp_path, "radio", "probe", "--bluetooth", "hci0", "--json")
+    assert ended.returncode == ExitCode.ATTENTION
+    (row,) = rows(ended.stdout)
+    assert (row["check"], row["found"]) == ("packages", "the Python package 'dbus_fast' is not installed")
+
+
 @pytest.mark.parametrize("arguments", [[], ["--port", "/dev/ttyUSB0", "--board", "meshadv-pi"]])
 def test_either_a_board_or_a_port_is_probed(tmp_path: Path, arguments: list[str]) -> None:
     assert tinyssb(tmp_path, "radio", "probe", *arguments).returncode == ExitCode.USAGE

@@ -55,6 +55,16 @@ def test_a_port_that_is_not_there_is_a_report_too(tmp_path: Path) -> None:
     assert b"/dev/nowhere" not in ended.stdout
 
 
+def test_bluetooth_is_reported_without_an_adapters_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", f"unix:path={tmp_path}/none")
+    ended = tinyssb(tmp_path, "radio", "report", "--bluetooth")
+    assert ended.returncode == ExitCode.ATTENTION
+    assert b"| radio | Bluetooth |" in ended.stdout
+    assert b"| service | BAD |" in ended.stdout
+
+
 def test_each_check_is_timed_by_itself() -> None:
     findings = [found("a").finding, found("b").finding]
     assert [one.finding for one in timed(findings)] == findings

@@ -77,10 +77,12 @@ class FakeBluez:
                 "Address": Variant("s", "00:1A:7D:DA:71:0F"),
                 "Powered": Variant("b", powered),
                 "Roles": Variant("as", ["central", "peripheral"]),
+                "Modalias": Variant("s", "usb:v1D6Bp0246d0542"),
             },
         )
         if advertising:
-            self.objects[path] |= {"org.bluez.LEAdvertisingManager1": {}, "org.bluez.GattManager1": {}}
+            slots = {"SupportedInstances": Variant("y", 4)}
+            self.objects[path] |= {"org.bluez.LEAdvertisingManager1": slots, "org.bluez.GattManager1": {}}
 
     def add(self, path: str, interface: str, properties: dict[str, Variant]) -> None:
         """A new object, or a new interface of one."""

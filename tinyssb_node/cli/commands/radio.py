@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +37,8 @@ def add(commands: CommandParsers) -> None:
     listing.set_defaults(run=boards)
     add_json(listing)
     probing = actions.add_parser(
-        "probe", help="test a board, or identify the device at a serial port; sends nothing by radio"
+        "probe",
+        help="test a board or Bluetooth, or identify a device at a serial port; sends nothing by radio",
     )
     probing.set_defaults(run=probe)
     _add_radio(probing)
@@ -67,10 +68,17 @@ def add(commands: CommandParsers) -> None:
 
 
 def _add_radio(parser: argparse.ArgumentParser) -> None:
-    """Let the user name a board, or a port."""
+    """Let the user name a board, a port, or Bluetooth."""
     looked_at = parser.add_mutually_exclusive_group(required=True)
     looked_at.add_argument("--board", metavar="BOARD", help="a name that `boards` lists, or a profile's path")
     looked_at.add_argument("--port", metavar="DEVICE", help="a serial port, or usb: and a USB serial number")
+    looked_at.add_argument(
+        "--bluetooth",
+        metavar="ADAPTER",
+        nargs="?",
+        const="",
+        help="Bluetooth: the first adapter that is on, or this",
+    )
     parser.add_argument("--speed", type=int, metavar="N", help="bits a second at the port (115200)")
     parser.add_argument("--emulated", action="store_true", help="look at an emulation of the board instead")
 
@@ -101,8 +109,8 @@ def _board_row(profile: BoardProfile) -> dict[str, object]:
 
 
 def probe(arguments: argparse.Namespace) -> int:
-    """Examine a board, or a serial port."""
-    findings, notes = _look_at_port(arguments) if arguments.port else _look_at_board(arguments)
+    """Examine a board, a serial port, or Bluetooth."""
+    findings, notes = _look(arguments)
     well = True
     for finding in findings:
         well = well and finding.ok
@@ -117,9 +125,11 @@ def report(arguments: argparse.Namespace) -> int:
     """Print a report of a radio, for people who send it to the project."""
     from tinyssb_node.cli.radio_report import report_lines, timed
 
-    findings, _ = _look_at_port(arguments) if arguments.port else _look_at_board(arguments)
+    findings, _ = _look(arguments)
     found = list(timed(findings))
-    if arguments.port:
+    if arguments.bluetooth is not None:
+        radio, private = "Bluetooth", []
+    elif arguments.port:
         radio, private = "a device at a serial port", [arguments.port, str(Path(arguments.port).resolve())]
     else:
         # A profile of one's own may be in a folder with one's name.
@@ -203,9 +213,25 @@ def _account_store(arguments: argparse.Namespace, *, emulated: bool) -> Iterator
         store.close()
 
 
-def _look_at_port(arguments: argparse.Namespace) -> Looked:
-    import asyncio
+def _look(arguments: argparse.Namespace) -> Looked:
+    """Begin to examine what the user named."""
+    if arguments.bluetooth is not None:
+        return _look_at_bluetooth(arguments.bluetooth or None), ()
+    return _look_at_port(arguments) if arguments.port else _look_at_board(arguments)
 
+
+def _look_at_bluetooth(adapter: str | None) -> Iterator[Finding]:
+    from firmware_bridge.ble.errors import BluetoothError
+    from firmware_bridge.ble.stacks import BluezStack
+    from firmware_bridge.drivers.probe import Finding
+
+    try:
+        yield from _one_by_one(BluezStack(adapter).probe())
+    except BluetoothError as missing:
+        yield Finding(check="packages", ok=False, found=missing.what, advice=missing.remedy)
+
+
+def _look_at_port(arguments: argparse.Namespace) -> Looked:
     from firmware_bridge.serial.limits import ANSWER_US, BAUD
     from tinyssb_node.faces.serial_probe import probe_port
     from tinyssb_node.faces.serial_spec import SPEEDS
@@ -217,11 +243,19 @@ def _look_at_port(arguments: argparse.Namespace) -> Looked:
             f"Choose one of {', '.join(map(str, SPEEDS))}.",
             exit_code=ExitCode.USAGE,
         )
+    return _one_by_one(probe_port(arguments.port, speed, ANSWER_US / 1e6)), ()
 
-    async def look() -> list[Finding]:
-        return [finding async for finding in probe_port(arguments.port, speed, ANSWER_US / 1e6)]
 
-    return asyncio.run(look()), ()
+def _one_by_one(findings: AsyncIterator[Finding]) -> Iterator[Finding]:
+    """Run each check when it is asked for."""
+    import asyncio
+
+    async def following() -> Finding | None:
+        return await anext(findings, None)
+
+    with asyncio.Runner() as runner:
+        while (finding := runner.run(following())) is not None:
+            yield finding
 
 
 def _look_at_board(arguments: argparse.Namespace) -> Looked:
