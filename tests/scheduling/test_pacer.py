@@ -75,7 +75,7 @@ def test_a_stream_needs_no_silence() -> None:
     stream.leave_turn(7, in_reach=False)
     stream.note_exchange(hidden=True)
     stream.heard_data(2.0)
-    assert stream.hidden == 0
+    assert (stream.hidden, stream.shared_patience) == (0, 1.0)
     stream.take_turn(7)
     stream.asked(7)
     stream.crowd(30)
@@ -251,6 +251,14 @@ def fill(air: Pacer) -> None:
     """Let so much be heard that the channel counts as fully loaded."""
     for _ in range(int(limits.LOAD_PACKETS)):
         air.heard(NOW_US, data=True)
+
+
+def test_replies_to_one_request_are_spread_however_little_is_sent(air: Pacer) -> None:
+    assert air.shared_patience == 1.0
+    air.note_exchange(hidden=True)
+    assert air.shared_patience == 1.0 + limits.HIDDEN_SPREAD[Urgency.REPLY]
+    fill(air)
+    assert air.shared_patience == 1.0, "`due_us` spreads them"
 
 
 def test_hidden_terminals_matter_by_the_load_of_the_channel(air: Pacer) -> None:

@@ -52,6 +52,18 @@ def test_it_fires_in_the_second_half_of_each_interval(seed: int) -> None:
     )
 
 
+def test_a_timer_may_keep_its_interval_until_it_sent() -> None:
+    trickle = Trickle(
+        shortest_us=SHORTEST_US, longest_us=LONGEST_US, entropy=Chance(0), now_us=0, grows_unsent=False
+    )
+    for begin_us in (0, 1_000):
+        trickle.hear_consistent()
+        assert fired_at(trickle, begin_us + 1_000) == []
+    assert fired_at(trickle, 2_999) == [2_500]
+    trickle.sent()
+    assert fired_at(trickle, 5_000) == [4_000]
+
+
 def test_agreement_silences_the_interval_it_is_heard_in_only() -> None:
     trickle = timer()
     trickle.hear_consistent()

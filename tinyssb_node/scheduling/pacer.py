@@ -109,6 +109,11 @@ class Pacer:
         """How far to take account of hidden terminals: 0 if all stations hear each other, 1 if many do not."""
         return 0.0
 
+    @property
+    def shared_patience(self) -> float:
+        """How patiently a reply goes that others out of our reach may give at the same time."""
+        return 1.0
+
 
 class _HiddenShare:
     """The share of packets for other stations that are for stations out of reach."""
@@ -317,6 +322,12 @@ class ContentionPacer(Pacer):
         if self._named_exchanges.count >= limits.HIDDEN_NAMED:
             share = min(share, self._named_exchanges.share + limits.HIDDEN_UNPROVED)
         return min(1.0, max(0.0, (share - some) / (many - some)))
+
+    @property
+    def shared_patience(self) -> float:
+        """See Pacer. A request is replied to in the same moment, however little else is sent."""
+        quiet = 1.0 - self._load / limits.LOAD_PACKETS
+        return 1.0 + limits.HIDDEN_SPREAD[Urgency.REPLY] * self.hidden * quiet
 
 
 def make_pacer(profile: LinkProfile, entropy: RandomSource, now_us: int) -> Pacer:

@@ -158,19 +158,20 @@ class TransmitQueue:
         """Purposes that wait for airtime."""
         self.claim_timer = self._timer(now_us)
         self.want_timer = self._timer(now_us)
-        self.chnk_timer = self._timer(now_us)
+        self.chnk_timer = self._timer(now_us, grows_unsent=False)
         self._timers = {
             PacketKind.CLAIM: self.claim_timer,
             PacketKind.WANT: self.want_timer,
             PacketKind.CHNK: self.chnk_timer,
         }
 
-    def _timer(self, now_us: int) -> Trickle:
+    def _timer(self, now_us: int, *, grows_unsent: bool = True) -> Trickle:
         return Trickle(
             shortest_us=self.profile.advert_min_us,
             longest_us=self.profile.advert_max_us,
             entropy=self._entropy,
             now_us=now_us,
+            grows_unsent=grows_unsent,
         )
 
     def slow_adverts(self, longest_us: int) -> None:
@@ -392,7 +393,7 @@ class TransmitQueue:
     def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
         """Hand the next packet that waits to the face, if it may go now: new entries of ours, then replies."""
         for waiting, use in ((self._own, AirUse.OWN), (self.waiting, AirUse.REPLY)):
-            first = waiting.pop(now_us) if self._may(use, now_us) else None
+            first = waiting.pop(now_us) if self._may(use, now_us, self._waiting_patience(use)) else None
             if first is not None:
                 self._hand(HandedPacket(*first, use), now_us)
                 return first
@@ -517,13 +518,17 @@ class TransmitQueue:
         due_us = min(self.claim_timer.next_us, self.want_timer.next_us, self.chnk_timer.next_us)
         for waiting, use in ((self._own, AirUse.OWN), (self.waiting, AirUse.REPLY)):
             if (waiting_us := waiting.next_us) is not None:
-                due_us = self._sooner_us(due_us, use, waiting_us)
+                due_us = self._sooner_us(due_us, use, waiting_us, self._waiting_patience(use))
         if self.relay:
             due_us = self._sooner_us(due_us, AirUse.RELAY, 0)
         if self.reply_patience is not None:
             for use in self._reply_uses:
                 due_us = self._sooner_us(due_us, use, 0, self.reply_patience)
         return self._sooner_us(due_us, AirUse.ADVERT, 0, self._advert_patience) if self.adverts else due_us
+
+    def _waiting_patience(self, use: AirUse) -> float:
+        """Return how patiently a packet that waits goes."""
+        return self._pacer.shared_patience if use is AirUse.REPLY else 1.0
 
     def _sooner_us(self, due_us: int, use: AirUse, since_us: int, patience: float = 1.0) -> int:
         """Return *due_us*, or when a packet that waits since *since_us* may go, if that is sooner."""

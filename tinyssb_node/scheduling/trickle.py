@@ -20,8 +20,19 @@ class Trickle:
     Intervals double up to the longest; an inconsistency begins again with the shortest.
     """
 
-    def __init__(self, *, shortest_us: int, longest_us: int, entropy: RandomSource, now_us: int) -> None:
+    def __init__(
+        self,
+        *,
+        shortest_us: int,
+        longest_us: int,
+        entropy: RandomSource,
+        now_us: int,
+        grows_unsent: bool = True,
+    ) -> None:
+        """*grows_unsent*: intervals double also while others send instead (RFC 6206). Otherwise only once we sent: who
+        sends the same may be out of reach of the node that could reply."""
         assert 0 < shortest_us <= longest_us
+        self._grows_unsent = grows_unsent
         self._shortest_us = shortest_us
         self._longest_us = longest_us
         self._entropy = entropy
@@ -85,5 +96,6 @@ class Trickle:
             if not speak:
                 self.suppressed()
         if now_us >= self._end_us:
-            self._begin(min(2 * self._interval_us, self._longest_us), now_us)
+            growth = 1 if self.silenced and not self._grows_unsent else 2
+            self._begin(min(growth * self._interval_us, self._longest_us), now_us)
         return speak
