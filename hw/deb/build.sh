@@ -63,6 +63,9 @@ for file in bash-completion/completions/tinyssb fish/vendor_completions.d/tinyss
 done
 install -D -m 644 "$lib/share/zsh/site-functions/_tinyssb" "$root/usr/share/zsh/vendor-completions/_tinyssb"
 rm -rf "$lib/share"
+# pip's lists of files name the scripts, with checksums that depend on the folder of this build, and where the wheel was.
+rm "$lib"/tinyssb_node-*.dist-info/direct_url.json
+sed -i -e '/^\.\.\/\.\.\//d' -e '/direct_url\.json,/d' "$lib"/*.dist-info/RECORD
 
 echo "· The package"
 for file in systemd/tinyssb.service:systemd/system/tinyssb.service systemd/tinyssb.sysusers.conf:sysusers.d/tinyssb.conf \

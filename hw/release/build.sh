@@ -68,6 +68,8 @@ for parts in "tinyssb-node $node_wheel[$EXTRAS]" "tinyssb-sink $node_wheel $sink
     "$PYTHON" -m venv "$work/$name"
     "$work/$name/bin/python" -m pip --disable-pip-version-check install --quiet "${files[@]/#/.\/}"
     "$work/$name/bin/python" -m pip --disable-pip-version-check uninstall --quiet --yes setuptools pip
+    # It would put the folder of this build into the list.
+    rm "$work/$name"/lib/python*/site-packages/tinyssb_*.dist-info/direct_url.json
     "$tools" -m cyclonedx_py environment --output-reproducible --of JSON -o "dist/$name-$VERSION.cdx.json" "$work/$name"
 done
 
