@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 
 PYTHON=${PYTHON:-python3}
 DEB_ARCHES=${DEB_ARCHES:-amd64 arm64}
-APT_SUITES=${APT_SUITES:-bookworm=3.11 noble=3.12 trixie=3.13}
+APT_SUITES=${APT_SUITES:-bookworm=3.11 noble=3.12 trixie=3.13 resolute=3.14}
 # Extras of the Debian package, which the list of its parts should name.
 EXTRAS=$(sed -n 's/^EXTRAS=//p' hw/deb/build.sh)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
