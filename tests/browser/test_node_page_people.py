@@ -20,7 +20,7 @@ def test_a_person_is_named_blocked_and_shown_again(browser: Browser) -> None:
     with serving(node) as address, Visit(browser, address, width=320) as visit:
         page = opened(visit, "/people")
         card = card_of(page, CYD)
-        card.get_by_text("Name, and block").click()
+        card.get_by_text("Name, follow, and block").click()
         name = card.get_by_label("Your name for this person; only you see it")
         name.fill("Cy")
         node.arrive(BOB, "A message that comes meanwhile")
@@ -53,7 +53,7 @@ def test_a_card_that_is_filled_in_stays_while_people_change(browser: Browser) ->
     with serving(node) as address, Visit(browser, address) as visit:
         page = opened(visit, "/people")
         card = card_of(page, CYD)
-        card.get_by_text("Name, and block").click()
+        card.get_by_text("Name, follow, and block").click()
         name = card.get_by_label("Your name for this person; only you see it")
         name.fill("Half a na")
         node.petname(BOB, "Robert")
@@ -61,6 +61,25 @@ def test_a_card_that_is_filled_in_stays_while_people_change(browser: Browser) ->
         expect(card_of(page, BOB).locator(".who")).to_contain_text("Robert")
         expect(name).to_have_value("Half a na")
         expect(name).to_be_focused()
+        assert visit.complaints == []
+
+
+def test_a_person_is_not_followed_any_more_and_followed_again(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address, width=320) as visit:
+        page = opened(visit, "/people")
+        card = card_of(page, CYD)
+        card.get_by_text("Name, follow, and block").click()
+        card.get_by_role("button", name="Stop following").click()
+        expect(page.get_by_role("status").get_by_text("The node no longer follows")).to_be_visible()
+        expect(card).to_contain_text("Not followed.")
+        assert not node.catalog.all_people[CYD].wanted
+        card.get_by_text("Name, follow, and block").click()
+        assert visit.barriers() == []
+        card.get_by_role("button", name="Follow", exact=True).click()
+        expect(card).not_to_contain_text("Not followed.")
+        assert node.catalog.all_people[CYD].wanted
+        assert not visit.wide()
         assert visit.complaints == []
 
 

@@ -85,6 +85,7 @@ def make_person(feed: FeedId, alias: str | None, **changes: object) -> PersonRow
         "entries": 3,
         "last_us": START_US,
         "blocked": False,
+        "wanted": True,
     }
     return PersonRow(feed=feed, alias=alias, **(values | changes))
 

@@ -1,5 +1,7 @@
 """Every question is answered, whatever it is asked with."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,17 +166,22 @@ def test_a_broken_file_of_contacts_is_said_and_hides_nobody_by_chance(home, cata
 
 def test_people_are_those_of_the_set_and_those_with_a_name(home, catalog):
     lurker, friend = FeedId(b"l" * 32), FeedId(b"f" * 32)
-    home.store.put_feed(
-        FeedRecord(feed=lurker, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
-    )
+    record = FeedRecord(feed=lurker, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
+    home.store.put_feed(record)
     home.keep([])
     set_petname(home.folder, friend, "Friend")
     people = {person.feed: person for person in catalog.people()}
     assert list(people) == sorted({ANA.feed, BOB.feed, EVE.feed, lurker, friend})
     assert (people[ANA.feed].own, people[ANA.feed].entries, people[BOB.feed].entries) == (True, 1, 3)
     assert (people[lurker].entries, people[lurker].last_us, people[friend].alias) == (0, None, "Friend")
+    assert (people[lurker].wanted, people[friend].wanted) == (True, False), (
+        "the node knows no feed of the latter"
+    )
     assert (people[BOB.feed].last_us, people[BOB.feed].alias) == (home.wall_us - 1_000_000, "bob")
     assert catalog.person(FeedId(b"x" * 32)) is None
+    home.store.put_feed(replace(record, wanted=False))
+    home.keep([])
+    assert not catalog.person(lurker).wanted
 
 
 def test_further_feeds_of_people_are_nobody(home, catalog):

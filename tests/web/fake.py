@@ -460,12 +460,20 @@ class FakeNode:
     def follow(self, feed: FeedId) -> FollowedRow:
         self._require()
         self.followed.append(feed)
+        self._set_wanted(feed, wanted=True)
         return FollowedRow(feed=feed.hex(), changed=True, pending=True)
 
     def unfollow(self, feed: FeedId) -> FollowedRow:
         self._require()
-        self.followed.remove(feed)
+        if feed in self.followed:
+            self.followed.remove(feed)
+        self._set_wanted(feed, wanted=False)
         return FollowedRow(feed=feed.hex(), changed=True, forgotten=True)
+
+    def _set_wanted(self, feed: FeedId, *, wanted: bool) -> None:
+        person = self.catalog.all_people.get(feed)
+        if person is not None:
+            self.catalog.all_people[feed] = dataclasses.replace(person, wanted=wanted)
 
     def petname(self, feed: FeedId, name: str | None) -> None:
         person = self.catalog.all_people[feed]

@@ -109,6 +109,7 @@ class ContactBook:
             blocked=bool(contact.blocked) or bool(blocked_by),
             blocked_by=blocked_by,
             list_followed=contact.list_followed,
+            wanted=feed_summary is not None and feed_summary.wanted,
             pending=feed_summary is not None and feed_summary.pending,
         )
 

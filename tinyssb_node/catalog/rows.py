@@ -221,6 +221,8 @@ class PersonRow:
     """Authors of the blocklists that block them; none, though blocked: the user does."""
     list_followed: bool = False
     """Feeds on this person's blocklist are blocked here, too."""
+    wanted: bool = False
+    """Their entries are requested: the node knows their feed, and the user did not stop following it."""
     pending: bool = False
     """The user follows them, and nobody near has anything of theirs yet."""
 

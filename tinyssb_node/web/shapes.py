@@ -235,6 +235,7 @@ def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
         "last_us": row.last_us,
         "blocked": row.blocked,
         "blocked_by": [author_shape(feed, people) for feed in row.blocked_by],
+        "wanted": row.wanted,
         "pending": row.pending,
     }
 

@@ -1,4 +1,4 @@
-// The list of people: write to them, name and block them, follow a feed; and the user's own name.
+// The list of people: write to them, name, follow and block them; and the user's own name.
 
 import { ApiError, get, newId, post } from "/static/api.js";
 import { arrange, h, setText } from "/static/dom.js";
@@ -92,7 +92,8 @@ class PersonCard {
     const { row } = this;
     const held = row.entries ? tn(row.entries, "{n} entry, the last arrived {time}.", "{n} entries, the last arrived {time}.", { time: timeOf(row.last_us) }) : t("No entries yet.");
     const by = row.blocked_by.length ? t("Blocked by the list of {people}.", { people: row.blocked_by.map(nameOf).join(", ") }) : t("Blocked.");
-    const facts = row.pending ? [PENDING] : [row.own ? t("This node.") : null, row.blocked ? by : null, held];
+    const state = row.own ? t("This node.") : row.blocked ? by : row.wanted ? null : t("Not followed.");
+    const facts = row.pending ? [PENDING] : [state, held];
     const says = !row.own && row.said && row.said !== row.name ? h("p", { class: "soft" }, ...parts(t("Alias: {name}"), { name: h("bdi", { text: line(row.said, 40) }) })) : null;
     return h("div", {}, h("p", {}, who(row)), says, h("p", { class: "soft", text: facts.filter(Boolean).join(" ") }), h("details", {}, h("summary", { text: t("Feed id") }), h("code", { text: row.feed })));
   }
@@ -122,7 +123,7 @@ class PersonCard {
     return h("details", { class: "wide" }, h("summary", { text: t("Your name") }), form);
   }
 
-  /** Returns the form for the name of another person, and the button to block them. */
+  /** Returns the form for the name of another person, and the buttons to follow and to block them. */
   others() {
     const { row } = this;
     const id = `name-${row.feed}`;
@@ -137,7 +138,14 @@ class PersonCard {
     });
     const words = row.blocked ? t("Their messages are shown again, and their feed is requested.") : t("Their messages are hidden here, and this node no longer requests their feed. They do not learn of it.");
     const block = h("button", { type: "button", class: "button quiet", text: row.blocked ? t("Unblock") : t("Block"), onclick: () => this.block(!row.blocked) });
-    return h("details", { class: "wide" }, h("summary", { text: row.blocked ? t("Name, and unblock") : t("Name, and block") }), form, h("p", { class: "soft", text: words }), h("div", {}, block));
+    return h("details", { class: "wide" }, h("summary", { text: row.blocked ? t("Name, and unblock") : t("Name, follow, and block") }), form, ...(row.blocked ? [] : this.following()), h("p", { class: "soft", text: words }), h("div", {}, block));
+  }
+
+  following() {
+    const { row } = this;
+    const words = row.wanted ? t("This node requests their entries. If it no longer does, what it has stays as long as there is room.") : t("This node does not request their entries.");
+    const button = h("button", { type: "button", class: "button quiet", text: row.wanted ? t("Stop following") : t("Follow"), onclick: () => (row.wanted ? this.unfollow() : this.follow()) });
+    return [h("p", { class: "soft", text: words }), h("div", {}, button)];
   }
 
   block(blocked) {
@@ -145,6 +153,14 @@ class PersonCard {
     this.view.change(async () => {
       await post("/api/person/block", { feed, blocked });
       return blocked ? t("{feed} is blocked.", { feed: feed.slice(0, 8) }) : t("{feed} is no longer blocked.", { feed: feed.slice(0, 8) });
+    });
+  }
+
+  follow() {
+    const { feed } = this.row;
+    this.view.change(async () => {
+      await post("/api/follow", { feed });
+      return t("Followed. Its entries are requested from other nodes.");
     });
   }
 
@@ -158,4 +174,4 @@ class PersonCard {
 }
 
 /** Returns what the part of a card that opens depends on. */
-const kindOf = (row) => (row.own ? "own" : row.pending ? "pending" : row.blocked ? "blocked" : "person");
+const kindOf = (row) => (row.own ? "own" : row.pending ? "pending" : row.blocked ? "blocked" : row.wanted ? "followed" : "person");
