@@ -136,7 +136,7 @@ class PersonCard {
         return name ? t("The name is saved.") : t("The name is removed.");
       });
     });
-    const words = row.blocked ? t("Their messages are shown again, and their feed is requested.") : t("Their messages are hidden here, and this node no longer requests their feed. They do not learn of it.");
+    const words = row.blocked ? t("If you unblock them, their messages are shown again, and their feed is requested.") : t("If you block them, their messages are hidden here, and this node no longer requests their feed. They do not learn of it.");
     const block = h("button", { type: "button", class: "button quiet", text: row.blocked ? t("Unblock") : t("Block"), onclick: () => this.block(!row.blocked) });
     return h("details", { class: "wide" }, h("summary", { text: row.blocked ? t("Name, and unblock") : t("Name, follow, and block") }), form, ...(row.blocked ? [] : this.following()), h("p", { class: "soft", text: words }), h("div", {}, block));
   }
