@@ -99,14 +99,14 @@ class TurnTaking:
 
     def _one_of_few(self, now_us: int) -> Neighbour | None:
         """Return a neighbour to ask because requests brought nothing, by chance, if few are known; every second time,
-        if it never gave anything: its name may be made up. They reply to a request to all nodes, too, but leave the
-        advantage to nodes that serve more, and may then not reply within the time that such a request is served; and
-        if they do not hear each other, their replies collide."""
+        as they may be gone, or made up. They reply to a request to all nodes, too, but leave the advantage to nodes
+        that serve more, and may then not reply within the time that such a request is served; and if they do not hear
+        each other, their replies collide."""
         known = self._known(now_us)
-        if not self._unanswered or not 0 < len(known) <= limits.FEW_NEIGHBOURS:
+        if not 0 < len(known) <= limits.FEW_NEIGHBOURS or self._unanswered % 2 == 0:
             return None
         one = known[int(self._entropy.random() * len(known))]
-        return one if not one.passed and (one.proved or self._unanswered % 2) else None
+        return None if one.passed else one
 
     def want_sent(self, now_us: int) -> None:
         """A WANT has left."""
