@@ -482,8 +482,6 @@ CALM_PATIENCE: Final = 4.0
 DELIVERY_PACKETS: Final = 3.5
 """Packets' time after a request in which the addressed node is heard, even if its first two packets are lost. Others
 leave it the turn for VOID_TURN_PACKETS, so what comes in this time came from it, as a rule."""
-FEW_NEIGHBOURS: Final = 2
-"""If so many are known, one of them is asked by name when requests brought nothing."""
 VAIN_ASKS: Final = 2
 """Requests in vain, to names that never gave anything, after which such names are believed little. Lost packets cause
 one or two (decision 0064, like the next)."""

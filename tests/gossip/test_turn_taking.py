@@ -102,20 +102,6 @@ def test_who_has_most_for_us_is_asked(station: Station) -> None:
     assert station.asks() == b"cd"
 
 
-def test_one_of_few_neighbours_is_asked_every_second_time_if_requests_bring_nothing(station: Station) -> None:
-    station.hear(b"ab", HELD + 1, HELD + 1)
-    assert [station.asks() for _ in range(4)] == [b"", b"ab", b"", b"ab"], "it may be gone, or made up"
-    station.hear(b"cd", HELD + 2, HELD + 1)
-    assert station.asks() == b"cd"
-    station.turns.heard_entry(ANA.feed_id, HELD + 1, station.now_us, new=True)
-    station.hear(b"cd", HELD + 1, HELD + 1)
-    for luck, name in ((0.0, b"ab"), (0.9, b"cd")):
-        station.chance.value = luck
-        assert [station.asks(), station.asks()] == [b"", name]
-    station.hear(b"ef", HELD + 1, HELD + 1)
-    assert {station.asks(), station.asks()} == {b""}, "others may reply"
-
-
 def test_who_has_no_name_cannot_be_asked(station: Station) -> None:
     station.hear(b"", HELD + 9, HELD + 9)
     station.hear(b"ab", HELD + 2, HELD + 1)

@@ -69,8 +69,6 @@ class TurnTaking:
         """The gift that the face was handed last, until it has left."""
         self._order: dict[FeedId, float] = {}
         self._wants_sent = 0
-        self._unanswered = 0
-        """Requests sent since something new was heard."""
 
     # --- asking
 
@@ -94,24 +92,11 @@ class TurnTaking:
         if self._asked is not None and self._asked_us is not None:
             self._disappointed(self._asked)
         self._asked, self._asked_us = self._whom_to_ask(now_us), None
-        asked = self._asked or self._one_of_few(now_us)
-        return self.speaker, b"" if asked is None else asked.speaker
-
-    def _one_of_few(self, now_us: int) -> Neighbour | None:
-        """Return a neighbour to ask because requests brought nothing, by chance, if few are known; every second time,
-        as they may be gone, or made up. They reply to a request to all nodes, too, but leave the advantage to nodes
-        that serve more, and may then not reply within the time that such a request is served; and if they do not hear
-        each other, their replies collide."""
-        known = self._known(now_us)
-        if not 0 < len(known) <= limits.FEW_NEIGHBOURS or self._unanswered % 2 == 0:
-            return None
-        one = known[int(self._entropy.random() * len(known))]
-        return None if one.passed else one
+        return self.speaker, b"" if self._asked is None else self._asked.speaker
 
     def want_sent(self, now_us: int) -> None:
         """A WANT has left."""
         self._wants_sent += 1
-        self._unanswered += 1
         asked, self._asked_us = self._asked, now_us
         if asked is None or asked.proved:
             self._since_trial += 1
@@ -261,7 +246,6 @@ class TurnTaking:
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
             self._queue.count_spared()
         if new:
-            self._unanswered = 0
             self._note_carried(feed, now_us)
             self._delivered(feed, seq, now_us)
             for neighbour in self._known(now_us):
@@ -274,7 +258,6 @@ class TurnTaking:
         self._replied_us = now_us
         self._count_turn(now_us)
         if new:
-            self._unanswered = 0
             self._delivered(feed, last, now_us)
         self._neighbours.heard_sum(feed, generation, last, now_us)
         self.update_urgency(now_us)
