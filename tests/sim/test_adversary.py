@@ -1,5 +1,7 @@
 """The searched adversary: what it does is replayed, judged, and bounded."""
 
+import statistics
+
 import pytest
 
 from tinyssb_node.errors import SimulationOptionError
@@ -15,10 +17,10 @@ def test_a_seed_is_played_again_exactly() -> None:
 
 
 def test_a_station_that_does_nothing_slows_nobody() -> None:
-    for seed in (1, 2, 3):
-        attack = judge("domain10", seed, Plan())
-        assert 0.6 < attack.slower < 1.6
-        assert attack.delay_s < attack.allowed_s
+    """Of 200 single runs one is 1.6 times as slow, by chance."""
+    runs = [judge("domain10", seed, Plan()) for seed in (1, 2, 3)]
+    assert 0.75 < statistics.median(run.slower for run in runs) < 1.3
+    assert all(run.delay_s < run.allowed_s for run in runs)
 
 
 def test_without_the_station_it_is_a_median_of_several_runs() -> None:

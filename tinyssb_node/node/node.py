@@ -245,11 +245,12 @@ class Node:
             self._note_waste(queue, outcome, digest, now_us)
         elif outcome.kind is _UNKNOWN:
             queue.heard_useless(stray=True)
-            # Nothing follows from it, and what is due is sent by ``wake``: a flood must cost little.
-            received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
-            if self._refusals.may_tell(now_us):
-                effects += self._refusals.due(now_us)
-            return [received, *effects] if received is not None else effects
+            if not queue.on_air:
+                # What is due is sent by ``wake``: a flood must cost little.
+                received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
+                if self._refusals.may_tell(now_us):
+                    effects += self._refusals.due(now_us)
+                return [received, *effects] if received is not None else effects
         elif not any(isinstance(effect, SetChanged) for effect in effects):
             queue.heard_talk()
         # Record its reception, before anything that follows from it.
