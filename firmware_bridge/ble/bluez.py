@@ -127,9 +127,12 @@ async def owner_of_bluez(bus: MessageBus) -> str:
     return str(owner)
 
 
-async def managed_objects(bus: MessageBus) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return BlueZ's objects: by path, their interfaces with the properties of each. Raises BluetoothError,
-    LinkClosedError."""
+Interfaces = dict[str, dict[str, Any]]
+"""The interfaces of a D-Bus object, with the properties of each."""
+
+
+async def managed_objects(bus: MessageBus) -> dict[str, Interfaces]:
+    """Return BlueZ's objects by path. Raises BluetoothError, LinkClosedError."""
     message = Message(destination=BLUEZ, path="/", interface=OBJECTS, member="GetManagedObjects")
     (objects,) = await ask(bus, message)
     return {path: unpack_variants(interfaces) for path, interfaces in sorted(objects.items())}
@@ -137,29 +140,40 @@ async def managed_objects(bus: MessageBus) -> dict[str, dict[str, dict[str, Any]
 
 async def find_adapter(bus: MessageBus, wanted: str | None, *, advertising: bool) -> Adapter:
     """Find the adapter *wanted*, or else the first one that is on. Raises BluetoothError, LinkClosedError."""
+    objects = await managed_objects(bus)
+    adapter = choose_adapter(objects, wanted)
+    if advertising:
+        require_advertising(adapter, objects[adapter.path])
+    return adapter
+
+
+def choose_adapter(objects: dict[str, Interfaces], wanted: str | None) -> Adapter:
+    """Return the adapter *wanted* of BlueZ's objects, or else the first one that is on. Raises BluetoothError."""
     adapters = {
-        path.rpartition("/")[2]: (path, interfaces)
-        for path, interfaces in (await managed_objects(bus)).items()
+        path.rpartition("/")[2]: (path, interfaces[ADAPTER])
+        for path, interfaces in objects.items()
         if ADAPTER in interfaces
     }
     if (wanted is not None and wanted not in adapters) or not adapters:
         raise _no_adapter(wanted, ", ".join(adapters))
     candidates = {wanted: adapters[wanted]} if wanted is not None else adapters
-    for path, interfaces in candidates.values():
-        properties = interfaces[ADAPTER]
+    for path, properties in candidates.values():
         if properties["Powered"]:
-            adapter = Adapter(path, properties["Address"])
-            if advertising and not {ADVERTISING_MANAGER, GATT_MANAGER} <= set(interfaces):
-                raise BluetoothError(
-                    f"the Bluetooth adapter {adapter.name} cannot advertise itself, so phones would not find it",
-                    "Use one that can do Bluetooth Low Energy 4.0 or newer, or ble:central, which needs no "
-                    "advertising.",
-                )
-            return adapter
+            return Adapter(path, properties["Address"])
     raise BluetoothError(
         f"the Bluetooth adapter {next(iter(candidates))} is switched off",
         "Type: sudo rfkill unblock bluetooth && bluetoothctl power on",
     )
+
+
+def require_advertising(adapter: Adapter, interfaces: Interfaces) -> None:
+    """Raise BluetoothError if an adapter with these interfaces cannot advertise."""
+    if not {ADVERTISING_MANAGER, GATT_MANAGER} <= set(interfaces):
+        raise BluetoothError(
+            f"the Bluetooth adapter {adapter.name} cannot advertise itself, so phones would not find it",
+            "Use one that can do Bluetooth Low Energy 4.0 or newer, or ble:central, which needs no "
+            "advertising.",
+        )
 
 
 def _no_adapter(wanted: str | None, found: str) -> BluetoothError:

@@ -20,18 +20,19 @@ async def probe_bluetooth(wanted: str | None) -> AsyncIterator[Finding]:
             await bluez.owner_of_bluez(bus)
             yield Finding(check=check, ok=True, found="the Bluetooth service (bluetoothd) runs")
             check = "adapter"
-            adapter = await bluez.find_adapter(bus, wanted, advertising=False)
-            interfaces = (await bluez.managed_objects(bus))[adapter.path]
-            yield Finding(check=check, ok=True, found=_described(adapter.name, interfaces[bluez.ADAPTER]))
-            check = "advertising"
-            await bluez.find_adapter(bus, adapter.name, advertising=True)
-            slots = interfaces[bluez.ADVERTISING_MANAGER].get("SupportedInstances")
-            more = "" if slots is None else f"; {slots} more programs may advertise"
-            yield Finding(check=check, ok=True, found=f"phones can find this node{more}")
-    except (BluetoothError, LinkClosedError) as error:
-        remedy = error.remedy if isinstance(error, BluetoothError) else "Try again."
-        found = error.what if isinstance(error, BluetoothError) else error.reason
-        yield Finding(check=check, ok=False, found=found, advice=remedy)
+            objects = await bluez.managed_objects(bus)
+        adapter = bluez.choose_adapter(objects, wanted)
+        interfaces = objects[adapter.path]
+        yield Finding(check=check, ok=True, found=_described(adapter.name, interfaces[bluez.ADAPTER]))
+        check = "advertising"
+        bluez.require_advertising(adapter, interfaces)
+        slots = interfaces[bluez.ADVERTISING_MANAGER].get("SupportedInstances")
+        more = "" if slots is None else f"; {slots} more programs may advertise"
+        yield Finding(check=check, ok=True, found=f"phones can find this node{more}")
+    except BluetoothError as error:
+        yield Finding(check=check, ok=False, found=error.what, advice=error.remedy)
+    except LinkClosedError as error:
+        yield Finding(check=check, ok=False, found=error.reason, advice="Try again.")
 
 
 def _described(name: str, properties: Mapping[str, Any]) -> str:
