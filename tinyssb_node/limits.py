@@ -529,8 +529,8 @@ AIR_OTHERS_PERMILLE: Final = 900
 assert AIR_REPLY_PERMILLE < AIR_GIVEN_PERMILLE < AIR_CONTENT_PERMILLE
 assert AIR_ASKED_PERMILLE < AIR_OTHERS_PERMILLE <= AIR_CONTENT_PERMILLE
 NAMED_FIRST: Final = 10
-"""Feeds that our user or a group follows, at the beginning of a named request on the air: half of what it has room for.
-"""
+"""Feeds that somebody follows, at the beginning of a named request on the air: half of what it has room for. Of these,
+half are for neighbours' needs."""
 NAMED_TRUSTED: Final = 4
 """Feeds at the beginning of such a request that its sender is taken to follow: a node that follows few goes on with
 others."""

@@ -245,6 +245,15 @@ class Mesh:
                 found.append(text)
         return found
 
+    def early(self, name: str, root: MessageId) -> list[str]:
+        """Return the texts that a newcomer reads before the history is here."""
+        groups = self[name]
+        if not groups.early.shows(root):
+            return []
+        said = [post.message for post in groups.early.group(root).posts]
+        texts = [text_of(message) for message in said if isinstance(message, GroupContent)]
+        return [text for text in texts if text is not None]
+
 
 def begun(
     names: str, others: str = "", seed: int = 1, *, star: bool = False, erase_days: int | None = None

@@ -12,7 +12,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.events import Effect, EntryAppended
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.manager import GroupManager
-from tinyssb_node.groups.messages import GroupContent, GroupMessage, post, text_of
+from tinyssb_node.groups.messages import GroupMessage, post
 from tinyssb_node.groups.writer import GroupWriterPort, draft_add, draft_content
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.node.node import Node
@@ -68,15 +68,6 @@ class Newcomer(Beside):
     def stored(self, name: str) -> int:
         """Return the number of packets in a store."""
         return self.world.inhabitants[name].store.last_arrival()
-
-    def early(self, name: str, root: MessageId) -> list[str]:
-        """Return the texts that a newcomer reads before the history is here."""
-        groups = self[name]
-        if not groups.early.shows(root):
-            return []
-        said = [post.message for post in groups.early.group(root).posts]
-        texts = [text_of(message) for message in said if isinstance(message, GroupContent)]
-        return [text for text in texts if text is not None]
 
 
 def newcomer(

@@ -270,7 +270,7 @@ class EntryGossip:
                 rest = (*self._feeds_to_name(queue, now_us), *rest)
             rest = self._peers[queue.name].named_from(rest)
             if turn is not None:
-                first = self._asked_for(queue, beyond)
+                first = self._asked_for(queue, turn, beyond, now_us)
             if (
                 self._replica.followed
                 and self._grows(queue, now_us)
@@ -301,15 +301,24 @@ class EntryGossip:
             [feed for feed in feeds if holds(feed)] if self._expiry.is_flooded(queue.name, now_us) else feeds
         )
 
-    def _asked_for(self, queue: TransmitQueue, beyond: Sequence[FeedId]) -> Sequence[FeedId]:
-        """Return the feeds that a request on the air names first, half a packet of them in turn: those that our user or
-        a group follows, and those *beyond* the set that a neighbour follows; while sets differ, or where there are some
-        beyond a large set. There may be hundreds of others, and the law leaves no airtime for all."""
+    def _asked_for(
+        self, queue: TransmitQueue, turn: TurnTaking, beyond: Sequence[FeedId], now_us: int
+    ) -> Sequence[FeedId]:
+        """Return the feeds that a request on the air names first, half a packet of them: those that our user or a group
+        follows, and those that a neighbour follows, in the set and *beyond* it, of both in turn; while sets differ, or
+        where there are some beyond a large set. There may be hundreds of others, and the law leaves no airtime for all.
+        """
         large = self._replica.has_large_set and beyond
         if not (large or self._frontiers.sets_seem_to_differ(queue.name)):
             return ()
-        wanted = sorted({*self._replica.followed, *(beyond if large else ())})
-        return self._peers[queue.name].followed_from(wanted, limits.NAMED_FIRST)
+        peers, first = self._peers[queue.name], limits.NAMED_FIRST
+        # Our user may follow hundreds: what a neighbour waits for must not have its turn after all of those.
+        neighbours = sorted({*beyond, *turn.named_in_set(now_us)}) if large else ()
+        theirs = peers.neighbours_turn.take(neighbours, first // 2)
+        ours = peers.followed_turn.take(
+            sorted(self._replica.followed.difference(theirs)), first - len(theirs)
+        )
+        return take_turns([theirs, ours])
 
     def _grows(self, queue: TransmitQueue, now_us: int) -> bool:
         """Return True if something of a feed that our user or a group follows came on the air a moment ago. Then the

@@ -40,6 +40,19 @@ class RequestCursor:
         self.start = self._following
 
 
+class FeedTurn:
+    """The turn of feeds of which requests name some each."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+
+    def take(self, feeds: Sequence[FeedId], most: int) -> Sequence[FeedId]:
+        """Return up to *most* of *feeds*, each time those behind the last ones."""
+        start = self._taken % max(1, len(feeds))
+        self._taken += most
+        return (*feeds[start:], *feeds[:start])[:most]
+
+
 class PeerMemory:
     """The memory of one face."""
 
@@ -68,7 +81,8 @@ class PeerMemory:
         self._chunk_asked: LatestByKey[tuple[FeedId, int], int] = LatestByKey(limits.JUST_GIVEN_MAX)
         self.want_cursor = RequestCursor()
         self._named = 0
-        self._followed = 0
+        self.neighbours_turn = FeedTurn()
+        self.followed_turn = FeedTurn()
         self.chnk_cursor = RequestCursor()
         self._entries_requester = RequestPacer(profile.burst_max)
         self._chunks_requester = RequestPacer(profile.burst_max)
@@ -79,12 +93,6 @@ class PeerMemory:
         """Return *feeds*, of which named WANTs name some each, so that each begins behind the last one."""
         start = self._named % max(1, len(feeds))
         return (*feeds[start:], *feeds[:start])
-
-    def followed_from(self, feeds: Sequence[FeedId], most: int) -> Sequence[FeedId]:
-        """Return up to *most* of the *feeds* that somebody follows, each time those behind the last ones."""
-        start = self._followed % max(1, len(feeds))
-        self._followed += most
-        return (*feeds[start:], *feeds[:start])[:most]
 
     def named(self, count: int) -> None:
         """A named WANT named so many feeds."""

@@ -182,8 +182,12 @@ class TurnTaking:
         self, want: Want | NamedWant, reading: WantReading, reception: Reception, now_us: int
     ) -> None:
         """Handle the request of a neighbour."""
-        if isinstance(want, NamedWant) and self._replica.has_large_set:
-            self._note_named(reading, now_us)
+        if self._replica.has_large_set:
+            if self._neighbours.get(want.speaker) is None:
+                # What it follows it may say later, while hundreds of other feeds would use up the hour.
+                self._queue.keep_for_named(now_us + limits.NAMED_RESERVE_US)
+            if isinstance(want, NamedWant):
+                self._note_named(reading, now_us)
         neighbour = self._neighbours.get_or_add(want.speaker)
         neighbour.record_want(reading, self._signal(reception), now_us)
         neighbour.record_signal(reception.rssi_dbm, reception.snr_db)
@@ -306,6 +310,11 @@ class TurnTaking:
         self._named[feed] = now_us
         if len(self._named) > limits.NAMED_KEPT_MAX:
             self._named.popitem(last=False)
+
+    def named_in_set(self, now_us: int) -> list[FeedId]:
+        """Return the named feeds of the set: neighbours follow them."""
+        goset = self._replica.goset
+        return [feed for feed in self._named if feed in goset and self._is_named(feed, now_us)]
 
     def _is_named(self, feed: FeedId, now_us: int) -> bool:
         named_us = self._named.get(feed)

@@ -1,6 +1,6 @@
 """The pace of requests and replies: how much to give at once, and when to request more."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -81,7 +81,7 @@ def share_out(room: int, available: list[int]) -> list[int]:
     return shares
 
 
-def take_turns(chains: list[list[P]]) -> list[P]:
-    """Return the packets of several chains, the first of each, then the second of each, and so on."""
+def take_turns(chains: Sequence[Sequence[P]]) -> list[P]:
+    """Return the members of several chains, the first of each, then the second of each, and so on."""
     longest = max((len(chain) for chain in chains), default=0)
     return [chain[turn] for turn in range(longest) for chain in chains if turn < len(chain)]
