@@ -7,7 +7,7 @@ import { byKind, kindName, USES } from "../kinds.js";
 import { lawWords } from "../lists.js";
 import { Gauge, stack } from "../stack.js";
 import { Sections } from "../sections.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const PATH = "/api/airtime";
@@ -25,11 +25,7 @@ const keyOf = (row) => `${row.node} ${row.face}`;
 const named = (row) => `${row.label}, ${row.face}`;
 const ofLimit = (value, row) => (row.limit_ppm ? value / row.limit_ppm : null);
 
-export async function show(root, context) {
-  const view = new Airtime(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Airtime(root, context));
 
 class Airtime {
   constructor(root, context) {

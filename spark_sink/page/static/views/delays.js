@@ -4,7 +4,7 @@ import { pngButton } from "../charts.js";
 import { card, choice, h, setText, tool } from "../dom.js";
 import { count, many, moment, span } from "../format.js";
 import { extent, histogram, shareAt, small, under } from "../histogram.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 import { savePicture } from "../picture.js";
 import { Spread } from "../spread.js";
 import { csvLink, Table } from "../table.js";
@@ -20,11 +20,7 @@ const ABOUT = {
 const HEIGHT_PX = 250;
 const SMALL = { width: 180, height: 26 };
 
-export async function show(root, context) {
-  const view = new Delays(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Delays(root, context));
 
 class Delays {
   constructor(root, context) {

@@ -3,7 +3,7 @@
 import { card, feedLink, h, messageLink, nodeLink, setText } from "../dom.js";
 import { count, dayTime, many, shortId, span, time } from "../format.js";
 import { incidentWords } from "../lists.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 import { long } from "../stack.js";
 import { csvLink, Table } from "../table.js";
 
@@ -23,11 +23,7 @@ const WALL = [
   ["gaps", "gaps in the log", "ranges of records that have not arrived"],
 ];
 
-export async function show(root, context) {
-  const view = new Faults(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Faults(root, context));
 
 const node = (key = "node", label = "label") => ({ key: "node", label: "node", head: true, value: (row) => row[label], cell: (row) => nodeLink({ node: row[key], label: row[label] }) });
 const number = (key, label, tip) => ({ key, label, num: true, title: tip, value: (row) => row[key], text: (row) => count(row[key]) });

@@ -6,7 +6,7 @@ import { card, h, setText, swatch, tool } from "../dom.js";
 import { leaflet } from "../charts.js";
 import { age, count, decibels, many, percent, time } from "../format.js";
 import { fade, isStale, RATIOS, ratioClass } from "../mesh.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 import { csvLink } from "../table.js";
 import { dotKeys } from "./topology.js";
 
@@ -22,11 +22,7 @@ const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.0
 const isPlaced = (node) => Number.isFinite(node.latitude) && Number.isFinite(node.longitude);
 const degrees = (value, step, [plus, minus]) => `${Math.abs(value).toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))}° ${value < 0 ? minus : plus}`;
 
-export async function show(root, context) {
-  const view = new MapView(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new MapView(root, context));
 
 class MapView {
   constructor(root, context) {

@@ -4,6 +4,7 @@ import { card, choice, facts, feedLink, h, nodeLink, setText, tool } from "../do
 import { bytes, count, many, shortId, span, time } from "../format.js";
 import { draw, lines, ROWS_MAX, startOf, wantsLog } from "../journey.js";
 import { savePicture } from "../picture.js";
+import { begin } from "../states.js";
 import { csvLink, Table } from "../table.js";
 import { hideTip, showTip } from "../tip.js";
 
@@ -11,11 +12,7 @@ const NARROWEST_PX = 300;
 
 export const title = ({ seq }) => `Message #${seq}`;
 
-export async function show(root, context) {
-  const view = new Message(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Message(root, context));
 
 class Message {
   constructor(root, context) {

@@ -3,6 +3,7 @@
 import { card, h, messageLink, nodeLink, setText } from "../dom.js";
 import { bytes, clock, count, decibels, many, moment, span } from "../format.js";
 import { byKind, kindName, VERDICT_NAMES, verdictName } from "../kinds.js";
+import { begin } from "../states.js";
 import { csvLink, Table } from "../table.js";
 
 const PATH = "/api/packets";
@@ -10,11 +11,7 @@ const KEPT = 2_000; // as many as the server has
 const SHOWN = 150;
 const AT_ONCE = 500;
 
-export async function show(root, context) {
-  const view = new Packets(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Packets(root, context));
 
 class Packets {
   constructor(root, context) {

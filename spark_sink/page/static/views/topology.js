@@ -4,18 +4,14 @@ import { card, h, setText, swatch, tool } from "../dom.js";
 import { age, count, decibels, many, percent } from "../format.js";
 import { isStale, Mesh, NODES_MAX, parts, RATIOS, ratioClass } from "../mesh.js";
 import { savePicture } from "../picture.js";
-import { nothing } from "../states.js";
+import { begin, nothing } from "../states.js";
 import { TimeSlider } from "../timeslider.js";
 import { hideTip, showTip } from "../tip.js";
 import { TopologyView } from "../topology_view.js";
 
 const signal = (link) => [link.snr_db === null ? null : `SNR ${decibels(link.snr_db)}`, link.rssi_dbm === null ? null : decibels(link.rssi_dbm, "dBm")].filter(Boolean).join(", ");
 
-export async function show(root, context) {
-  const view = new Topology(root, context);
-  await view.update({ kind: "query" });
-  return view;
-}
+export const show = (root, context) => begin(new Topology(root, context));
 
 class Topology extends TopologyView {
   constructor(root, context) {
