@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
-from spark_sink.arrays import fitted
+from spark_sink.arrays import Ints, fitted
 from spark_sink.bad_lines import Row, bounded
 from spark_sink.partials.groupby import (
     LAST,
@@ -25,7 +25,7 @@ from spark_sink.partials.groupby import (
     numbers_of,
 )
 from spark_sink.serving.database import rows_of, table_of
-from spark_sink.serving.tables import FACTS, SIDE, Table
+from spark_sink.serving.tables import FACE_LAW, FACE_STATE, FACTS, SIDE, Table
 
 Merge: TypeAlias = Callable[[pa.Table, RowGroups], pa.Table]
 
@@ -144,16 +144,33 @@ def _boots(rows: pa.Table, groups: RowGroups) -> pa.Table:
         ("stopped_us",): groups.best([least(rows.column("stopped_us"))]),
         ("stop_reason",): groups.best([_unknown_last(reasons), first_text(reasons)]),
     }
+    records = groups.sums(numbers_of(rows.column("records")))
+    return _picked(rows, picks).append_column("records", pa.array(records))
+
+
+def _faces(rows: pa.Table, groups: RowGroups) -> pa.Table:
+    """Keep the state that the newest record tells, and the law that the newest ``face_up`` does."""
+    laws = rows.column("law_boot"), rows.column("law_offset")
+    picks = {
+        KEYS["faces"]: groups.some(),
+        FACE_STATE: groups.best([criterion(rows.column(name)) for criterion, name in _NEWEST]),
+        FACE_LAW: groups.best([_unknown_last(laws[0]), *(greatest(column) for column in laws)]),
+    }
+    return _picked(rows, picks)
+
+
+def _picked(rows: pa.Table, picks: Mapping[tuple[str, ...], Ints]) -> pa.Table:
+    """Return a row for each key: some columns of the rows at some places each."""
     found: dict[str, pa.ChunkedArray] = {}
     for names, places in picks.items():
         found |= dict(zip(names, rows.select(names).take(pa.array(places)).columns, strict=True))
-    return pa.table({**found, "records": pa.array(groups.sums(numbers_of(rows.column("records"))))})
+    return pa.table(found)
 
 
 _NEWEST: Final = (greatest, "boot"), (greatest, "offset")
 _MERGES: Final[Mapping[str, Merge]] = {
     "boots": _boots,
-    "faces": _pick(*_NEWEST),
+    "faces": _faces,
     "entries": _pick(
         # a publisher's word goes first; of several, and if there is none, the smallest id; what follows breaks ties
         (_unknown_last, "publisher"), (first_text, "id"), (least, "boot"), (least, "t_us"), (least, "mono_us"),

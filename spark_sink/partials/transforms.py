@@ -203,7 +203,9 @@ def _ends(records: RecordColumns, columns: dict[str, Any]) -> pa.Table:
 def faces(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `faces`."""
     changes = records.of("face_up", "face_down").known("face")
-    return _partial("faces", changes, up=changes.says("kind", "face_up"))
+    up = changes.says("kind", "face_up")
+    law = {f"law_{column}": pa.array(changes.numbers(column), mask=~up) for column in ("boot", "offset")}
+    return _partial("faces", changes, up=up, **law)
 
 
 def bad_lines(rows: pa.Table) -> pa.Table:

@@ -19,7 +19,7 @@ from spark_sink.serving.database import Database, Value, marks, pieces, rows_of,
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.facts import whole
 from spark_sink.serving.names import NameNumbers
-from spark_sink.serving.tables import TABLES
+from spark_sink.serving.tables import FACE_LAW, FACE_STATE, TABLES
 
 SUMS: Final = {
     "boots": ("records",),
@@ -94,6 +94,23 @@ def _boots() -> str:
     return _update("boots", expressions)
 
 
+def _faces() -> str:
+    """Merge faces: the newest record tells the state, the newest ``face_up`` the law."""
+    law = _compared("faces", ("law_boot", "law_offset"), ">")
+    newer = {
+        FACE_STATE: _compared("faces", ("boot", "offset"), ">"),
+        FACE_LAW: f"excluded.law_boot IS NOT NULL AND (faces.law_boot IS NULL OR {law})",
+    }
+    return _update(
+        "faces",
+        {
+            name: f'CASE WHEN {condition} THEN excluded."{name}" ELSE faces."{name}" END'
+            for names, condition in newer.items()
+            for name in names
+        },
+    )
+
+
 def _entries() -> str:
     """Merge entries. The publisher's record counts first; else, and among several publishers, the smallest id."""
     named = ("id", "type", "size", "chunks")
@@ -118,7 +135,7 @@ def _side_chains() -> str:
 
 RULES: Final = {
     "boots": _boots(),
-    "faces": _better("faces", _compared("faces", ("boot", "offset"), ">")),
+    "faces": _faces(),
     "entries": _entries(),
     "copies": _better("copies", _compared("copies", ("boot", "offset"), "<")),
     "side_chains": _side_chains(),

@@ -79,7 +79,8 @@ FACTS: Final = (
     _table(
         "faces",
         "node_no:int face:text",
-        "boot:int offset:int t_us:int up:int spec:text? region:text? sub_band:text? limit_ppm:int? window_us:int?",
+        "boot:int offset:int t_us:int up:int"
+        " law_boot:int? law_offset:int? spec:text? region:text? sub_band:text? limit_ppm:int? window_us:int?",
     ),
     _table(
         "entries",
@@ -202,4 +203,11 @@ DAY_SUMS: Final = (
 )
 """Sums of derived rows over days in which nothing changes any more, and which days these are."""
 
+
+FACE_STATE: Final = ("boot", "offset", "t_us", "up")
+"""Columns of `faces` that come from the newest record, all from the same one."""
+FACE_LAW: Final = (
+    "law_boot", "law_offset", "spec", "region", "sub_band", "limit_ppm", "window_us",
+)  # fmt: skip
+"""Those that come from the newest ``face_up``: a face that is down keeps its law."""
 TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *TOTALS, *SIDE, *JOB, *DERIVED, *DAY_SUMS)}

@@ -39,13 +39,15 @@ NO_SLOTS: Final = Slots(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 def airtime(scope: Scope) -> Answer:
     """Return the answer of ``/api/airtime``. Raises DatabaseFailedError."""
-    totals = common.airtime_sums(scope, scope.from_us, scope.to_us)
+    # The slot in which the range begins counts whole: a mesh that has just begun has no other.
+    from_us = scope.from_us - scope.from_us % limits.SLOT_US
+    totals = common.airtime_sums(scope, from_us, scope.to_us)
     found_nodes = [number for number in scope.found_nodes() if number in totals]
     worst = sorted(found_nodes, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
-    slots, packets = slots_of(scope, worst, scope.from_us, scope.to_us)
+    slots, packets = slots_of(scope, worst, from_us, scope.to_us)
     laws = {(number, law["face"]): law for number, found in common.laws(scope).items() for law in found}
     windows_us = {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
-    before = slots_within(scope, windows_us, scope.from_us)
+    before = slots_within(scope, windows_us, from_us)
     uses, kinds = spent(scope, worst)
     rows = []
     for (number, face), found in slots.items():

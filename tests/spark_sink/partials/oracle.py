@@ -79,12 +79,14 @@ PLACES = ("offset", "offset"), ("us", "t_us"), ("mono_us", "mono_us")
 
 def faces(records: list[Record]) -> Facts:
     changes = [change for change in of(records, "face_up", "face_down") if change.get("face") is not None]
-    newest = {key: max(same, key=place) for key, same in by(changes, "node", "face").items()}
-    law = "region", "sub_band", "limit_ppm", "window_us"
-    return {
-        key: some(one, "boot", "offset", "t_us", "spec", *law) | {"up": int(one["kind"] == "face_up")}
-        for key, one in newest.items()
-    }
+    law = "spec", "region", "sub_band", "limit_ppm", "window_us"
+    found: Facts = {}
+    for key, same in by(changes, "node", "face").items():
+        newest = max(same, key=place)
+        up = max((one for one in same if one["kind"] == "face_up"), key=place, default=Record())
+        found[key] = some(newest, "boot", "offset", "t_us") | {"up": int(newest["kind"] == "face_up")}
+        found[key] |= some(up, *law) | {f"law_{name}": up.get(name) for name in ("boot", "offset")}
+    return found
 
 
 def entries(records: list[Record]) -> Facts:

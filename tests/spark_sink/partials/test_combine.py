@@ -7,7 +7,7 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.partials.combine import KEYS, SCHEMAS, merge
-from spark_sink.serving.tables import FACTS, SIDE
+from spark_sink.serving.tables import FACE_LAW, FACTS, SIDE
 from tests.spark_sink.logs import digits, feed_name, node_name
 
 A, B, C = (digits(name, 40) for name in "abc")
@@ -53,7 +53,8 @@ def frontier(seq: int, boot: int, t_us: int) -> Row:
 def change(boot: int, offset: int, up: int, region: str | None = None) -> Row:
     law = {"region": region, "sub_band": None, "limit_ppm": None, "window_us": None}
     place = {"node": node_name(0), "face": "ether", "boot": boot, "offset": offset}
-    return {**place, "t_us": 100 - offset, "up": up, "spec": None, **law}
+    told = {"law_boot": boot if up else None, "law_offset": offset if up else None}
+    return {**place, "t_us": 100 - offset, "up": up, **told, "spec": None, **law}
 
 
 def of_set(boot: int, offset: int, feeds: int) -> Row:
@@ -79,13 +80,20 @@ def of_set(boot: int, offset: int, feeds: int) -> Row:
         ("copies", (copy(1, 5, 30, "own"), copy(1, 6, 10), copy(2, 0, 20))),
         ("frontiers", (frontier(3, 1, 9), frontier(3, 2, 5), frontier(2, 1, 1))),
         ("frontiers", (frontier(3, 1, 5), frontier(3, 1, 9))),
-        ("faces", (change(2, 4, 0), change(2, 3, 1), change(1, 9, 1, "EU868"))),
+        ("faces", (change(2, 4, 1), change(2, 3, 1, "US915"), change(1, 9, 1, "EU868"))),
         ("sets", (of_set(2, 1, 2), of_set(2, 0, 3), of_set(1, 9, 4))),
     ],
 )
 def test_of_rows_that_differ_one_counts(table: str, best_first: tuple[Row, ...]) -> None:
     for some in permutations(best_first):
         assert merge(table, rows(table, *some)).to_pylist() == [best_first[0]]
+
+
+def test_a_face_that_is_down_keeps_the_law_of_the_last_time_it_was_up() -> None:
+    down, up = change(2, 4, 0), change(2, 3, 1, "EU868")
+    law = {name: up[name] for name in FACE_LAW}
+    for some in permutations((down, up, change(1, 9, 1, "US915"))):
+        assert merge("faces", rows("faces", *some)).to_pylist() == [down | law]
 
 
 def test_of_a_side_chain_the_most_is_held_and_the_first_time_counts() -> None:

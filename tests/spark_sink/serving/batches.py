@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spark_sink.serving.ddl import ARROW_TYPES
 from spark_sink.serving.merge import MicroBatch
 from spark_sink.serving.tables import TABLES, Column, ColumnType
-from tests.spark_sink.serving.merge_oracle import KEYS, SUMS, Fact, combined
+from tests.spark_sink.serving.merge_oracle import KEYS, LAW, SUMS, Fact, combined
 
 NODES = tuple(f"{digit}" * 16 for digit in "b3a")
 FEEDS = tuple(f"{digit}" * 64 for digit in "c1")
@@ -96,6 +96,10 @@ def fact_of(draw: st.DrawFn, table: str) -> Fact:
         fact["feed"] = chance.choice([*FEEDS, None])
     for name in {"frontiers": ["seq"], "side_chains": ["held"]}.get(table, []):
         fact[name] = chance.choice([1, 2, 2**32])  # the most that a record may say; they are summed up
+    if table == "faces":
+        fact["up"] = chance.choice([0, 1])
+        told = {"law_boot": key["boot"], "law_offset": key["offset"]}
+        fact |= told if fact["up"] else dict.fromkeys(LAW)
     if table == "incidents":
         fact["feed"] = chance.choice([*FEEDS, None])
     return fact

@@ -22,6 +22,7 @@ TOLD = (
     "name", "feed", "dialect", "version", "clean", "network", "network_name", "latitude", "longitude", "started_us",
     "stopped_us", "stop_reason",
 )  # fmt: skip
+LAW = ("law_boot", "law_offset", "spec", "region", "sub_band", "limit_ppm", "window_us")
 SUMS = {
     "traffic": ("packets", "bytes", "airtime_us"),
     "counts": ("records", "total"),
@@ -73,6 +74,12 @@ def _newest(one: Fact, other: Fact) -> Fact:
     return max(one, other, key=lambda fact: (fact["boot"], fact["offset"]))
 
 
+def _face(one: Fact, other: Fact) -> Fact:
+    told = [fact for fact in (one, other) if fact["law_boot"] is not None]
+    law = max(told, key=lambda fact: (fact["law_boot"], fact["law_offset"]), default=one)
+    return _newest(one, other) | {name: law[name] for name in LAW}
+
+
 def _side_chain(one: Fact, other: Fact) -> Fact:
     whole = [fact["complete_us"] for fact in (one, other) if fact["complete_us"] is not None]
     return one | {"held": max(one["held"], other["held"]), "complete_us": min(whole, default=None)}
@@ -90,7 +97,7 @@ def _adder(table: str) -> Callable[[Fact, Fact], Fact]:
 
 _RULES: dict[str, Callable[[Fact, Fact], Fact]] = {
     "boots": _boot,
-    "faces": _newest,
+    "faces": _face,
     "entries": _entry,
     "copies": _first,
     "side_chains": _side_chain,

@@ -102,6 +102,17 @@ def test_airtime_of_every_face(database: Path, story: Story) -> None:
     assert found["cost_us"] == round(sum(spent.values()) / copies)
 
 
+def test_the_slot_in_which_a_range_begins_counts_whole(database: Path) -> None:
+    """The range begins with the first record by default: of a mesh that had just begun nothing was shown."""
+    begin_us = END_US - HOUR_US - (END_US - HOUR_US) % SLOT
+    late, early = (
+        ask(database, "airtime", from_us=from_us, to_us=begin_us + SLOT)
+        for from_us in (begin_us + SLOT - 60_000_000, begin_us)
+    )
+    assert [row["slots"] for row in late["nodes"]] == [row["slots"] for row in early["nodes"]]
+    assert late["airtime_us"] == early["airtime_us"] > 0
+
+
 def test_a_wrong_clocks_slots_are_shown_by_mesh_time(database: Path) -> None:
     rows = {row["node"]: row for row in ask(database, "airtime")["nodes"]}
     times = [slot_us for slot_us, _airtime_us in rows[node_of(KEYS[WRONG])]["slots"]]
