@@ -31,7 +31,7 @@ help:  ## list these targets
 	@echo "tinySSB node: targets of make"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo:  ## run five nodes on a simulated LoRa channel, with a live page (DEMO_SECONDS=120 to end by itself)
+demo:  ## run five nodes on a simulated LoRa channel, with a live page (DEMO_SECONDS=240 to see all once, and end)
 	@$(SETUP) demo
 	@.venv/bin/tinyssb demo $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
 

@@ -144,7 +144,7 @@ class Scope:
         elif kind == "link" and len(rest) == 2 and rest[1].isdecimal():
             about["label"] = f"{label} → {self.label(int(rest[1]))}"
         elif kind == "face" and len(rest) == 2:
-            about["label"] = f"{label}, {rest[1]}"
+            about["label"] = f"{rest[1]} of {label}"
         elif kind in ("node", "group", "boot") and rest:
             about["label"] = label
         elif kind == "mesh":

@@ -186,6 +186,22 @@ def test_the_layout_puts_neighbours_near_and_a_new_node_beside_them(visit: Visit
     assert kept is True
 
 
+def test_nodes_that_fell_into_a_line_are_laid_out_anew_once_their_links_are_known(visit: Visit) -> None:
+    """Links of a line hide each other."""
+    page = visit.go("/topology")
+    width = page.evaluate(
+        """async () => {
+          const { arrange } = await import('/static/layout.js');
+          const names = ['a', 'b', 'c', 'd', 'e'];
+          const inLine = new Map(names.map((name, at) => [name, [at, 0]]));
+          const links = names.flatMap((a) => names.filter((b) => b > a).map((b) => ({ sender: a, receiver: b, ratio: 1 })));
+          const ys = [...arrange(names, links, inLine).values()].map(([, y]) => y);
+          return Math.max(...ys) - Math.min(...ys);
+        }"""  # noqa: E501 - a line of another language
+    )
+    assert width > 0.5
+
+
 def test_nodes_with_a_position_are_on_the_map_and_the_others_are_named(visit: Visit, story: str) -> None:
     nodes = ask(story, "/api/topology")["nodes"]
     page = visit.go("/map")

@@ -412,6 +412,12 @@ def test_the_tour_leads_through_the_tabs_once(browser: Browser, story: str) -> N
         expect(tour).to_be_visible()
         page.keyboard.press("Escape")
         expect(tour).to_be_hidden()
+        page.get_by_role("button", name="Tour of the page").click()
+        page.locator(".tabs").get_by_role("link", name="Airtime").click()
+        expect(tour.locator("strong")).to_have_text("Airtime.")
+        expect(page.locator(".tabs .toured")).to_have_text("Airtime")
+        page.get_by_role("button", name="Close the tour").click()
+        expect(tour).to_be_hidden()
         assert visit.complaints == []
 
 

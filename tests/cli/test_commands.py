@@ -46,7 +46,7 @@ def publish(home: Path, *arguments: str, stdin: bytes = b"") -> dict[str, Any]:
 
 def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
     first = said(tmp_path / "n", "init", "--name", "ana", "--dialect", "deployed")
-    assert "tinyssb run" in first
+    assert f"Start it: tinyssb --home {tmp_path / 'n'} run" in first
     assert "the tinySSB phone app and ESP32 boards can read it" in first
     (row,) = objects(said(tmp_path / "n", "id", "--json"))
     assert row["feed"] in first

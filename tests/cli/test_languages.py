@@ -24,7 +24,7 @@ def german(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_everyday_commands_speak_german(talkers: Talkers, tmp_path: Path) -> None:
     made = tinyssb(tmp_path / "n", "init", "--name", "ana").stdout.decode()
     assert "Der Knoten 'ana' wurde in " in made
-    assert "\nStarten: tinyssb run\n" in made
+    assert f"\nStarten: tinyssb --home {tmp_path / 'n'} run\n" in made
     chat = tinyssb(talkers.folder, "chat").stdout.decode()
     assert "[wartet auf 07070707]" in chat
     listed = tinyssb(talkers.folder, "chat", "list")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,12 @@ def add_limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
         metavar="N",
         help=f"show the N newest {what} (default: {default})",
     )
+
+
+def command_for(home: str | None, words: str) -> str:
+    """Return the command `tinyssb` *words* to type for the node in a folder, as it was given with ``--home``, if it
+    was."""
+    return f"tinyssb {words}" if home is None else f"tinyssb --home {shlex.quote(home)} {words}"
 
 
 def positive(text: str) -> int:

@@ -13,6 +13,7 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.content.acks import ACK_TYPE, parse_acks
 from tinyssb_node.content.damaged import read_damaged
 from tinyssb_node.content.padded import decode
+from tinyssb_node.content.short_text import parse_short_text
 from tinyssb_node.errors import AckShapeError
 from tinyssb_node.screens.languages import decimal
 from tinyssb_node.screens.safetext import cells, padded, safe
@@ -35,6 +36,8 @@ class DecodedFormat(StrEnum):
     """It is neither."""
     DAMAGED = "damaged"
     """It begins like a message, but is not BIPF."""
+    SHORT_TEXT = "short text"
+    """It is a text of a conversation in its short form (docs/formats/short-texts.md)."""
     ACKS = "acks"
     """It is an acknowledgement: numbers of entries, and beginnings of their ids."""
 
@@ -58,8 +61,8 @@ class Decoded:
 
 
 def decode_content(content: bytes, type_: int | None = None) -> Decoded:
-    """Read *content*: BIPF if all of it is one value, else the readable items of a damaged message, else text, else
-    hexadecimal; zeros may fill up 48 bytes. An entry whose *type_* is acknowledgement is first read as one."""
+    """Read *content*: BIPF if all of it is one value, else a short text, the readable items of a damaged message, text,
+    or hexadecimal; zeros may fill up 48 bytes. An entry whose *type_* is acknowledgement is first read as one."""
     if type_ == ACK_TYPE:
         with suppress(AckShapeError):
             return Decoded(
@@ -68,6 +71,8 @@ def decode_content(content: bytes, type_: int | None = None) -> Decoded:
     value = decode(content)
     if value is not None or content == bipf.encode(None):
         return Decoded(DecodedFormat.BIPF, value)
+    if (short := parse_short_text(content)) is not None:
+        return Decoded(DecodedFormat.SHORT_TEXT, short.text)
     damaged = read_damaged(content)
     if damaged is not None:
         return Decoded(DecodedFormat.DAMAGED, damaged.items, damaged.damage)

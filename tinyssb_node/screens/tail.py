@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.screens.options import command_for
 
 SEGMENTS = "[0-9]*-[0-9]*.jsonl"
 
@@ -24,7 +25,7 @@ def event_folder(given: str | None, network: str | None = None) -> Path:
     if not folder.is_dir():
         raise ProblemError(
             "There is no event log: this node has not run yet.",
-            "Start it: tinyssb run",
+            f"Start it: {command_for(given, 'run')}",
             exit_code=ExitCode.MISSING,
         )
     return folder

@@ -325,20 +325,24 @@ def alert_rows(scope: Scope, *, most: int) -> list[Answer]:
                 "level": level,
                 "value": value,
                 "peak": peak,
-                "text": sentence(rule, about["label"], value),
+                "text": sentence(rule, about["label"], value, over=until_us is not None),
             }
         )
     return found
 
 
-def sentence(rule: str, who: str, value: float) -> str:
-    """Return an alert in words."""
+def sentence(rule: str, who: str, value: float, *, over: bool = False) -> str:
+    """Return an alert in words; one that is *over* in the past tense, where it says how long something lasted."""
     known = RULES.get(rule)
     if known is None:  # of a newer program
         return f"{who}: {rule} {value:g}"
     unit = known.unit.replace("/h", " an hour")
+    if unit == "min" and value < 2:  # whose parts matter
+        unit, value = "s", round(60 * value)
     amount = f"{round(value):,}" if value >= 10 or value == round(value) else f"{value:.1f}"
     words = known.sentence.format(who=who, value=f"{amount} {unit}")
+    if over:
+        words = words.replace(" has been ", " was ", 1)
     return words.replace("the mesh", "The mesh", 1) if words.startswith("the mesh") else words
 
 

@@ -173,6 +173,7 @@ async function open({ focus = true, scroll = 0 } = {}) {
   const visit = ++state.visit;
   const part = renew();
   state.path = location.pathname;
+  tour.follow(state.path);
   state.view?.close();
   hideTip();
   const { name, params } = route();
@@ -392,7 +393,7 @@ const live = new Live(
     setText(byId("caption"), text);
   },
 );
-new Tour(go);
+const tour = new Tour(go);
 history.scrollRestoration = "manual";
 // The first figures are asked for while the view that draws them is still being loaded.
 if (route().name === "mesh" && !findOf().find && !needsAsOf(readRange(query()))) askAhead("/api/overview", apiRange(readRange(query()), null));

@@ -5,6 +5,7 @@ const ROUNDS = 60;
 const STEP_LAST = 0.02;
 const APART = 1.6; // between parts of the mesh that share no link, beyond the longest way within any
 const STRETCH_MAX = 2.2;
+const STRAIGHT = 0.01; // of the variance along a line, across it
 const RESTLESS = 0.2; // how far new nodes push each other, against a first layout
 
 /** Numbers below 1 that look random and are the same each time (Lehmer, 1951). */
@@ -99,7 +100,12 @@ export function arrange(names, links, known = new Map()) {
   const sorted = [...names].sort();
   const chance = sequence();
   const kept = new Map(sorted.filter((name) => known.has(name)).map((name) => [name, known.get(name)]));
-  if (kept.size === sorted.length) return kept;
+  if (kept.size === sorted.length) {
+    // Nodes that came one by one, when few links were known, may lie in a line whose links hide each other.
+    if (!isStraight(kept)) return kept;
+    const anew = arrange(names, links);
+    return isStraight(anew) ? kept : anew;
+  }
   const first = kept.size === 0;
   const begin = ring(sorted);
   const points = sorted.map((name, place) => kept.get(name) ?? (first ? begin[place] : beside(name, kept, links, chance)));
@@ -130,8 +136,8 @@ export function fit(places, width, height, margin) {
 
 const span = (values) => [Math.min(...values), Math.max(...values)];
 
-/** Turned to their principal axis, so that a mesh is wider than high. */
-function wideways(points) {
+/** The middle of points, and how far they are spread around it: [mx, my, xx, xy, yy]. */
+function spread(points) {
   const n = points.length;
   const [mx, my] = [0, 1].map((axis) => points.reduce((sum, point) => sum + point[axis], 0) / n);
   let [xx, xy, yy] = [0, 0, 0];
@@ -140,6 +146,20 @@ function wideways(points) {
     xy += (x - mx) * (y - my);
     yy += (y - my) ** 2;
   }
+  return [mx, my, xx, xy, yy];
+}
+
+/** Whether places lie almost in a line. */
+function isStraight(places) {
+  if (places.size < 4) return false;
+  const [, , xx, xy, yy] = spread([...places.values()]);
+  const along = Math.hypot(xx - yy, 2 * xy);
+  return xx + yy - along < STRAIGHT * (xx + yy + along);
+}
+
+/** Turned to their principal axis, so that a mesh is wider than high. */
+function wideways(points) {
+  const [mx, my, xx, xy, yy] = spread(points);
   // A shape that is as wide as high has no axis to speak of; it stays as it is.
   if (Math.hypot(xx - yy, 2 * xy) < 0.15 * (xx + yy)) return points;
   const angle = Math.atan2(2 * xy, xx - yy) / 2;

@@ -59,6 +59,14 @@ export class Tour {
     this.show();
   }
 
+  /** The user has opened another tab by themselves: the tour goes on from there. */
+  follow(path) {
+    const at = STOPS.findIndex(([one]) => one === path);
+    if (byId("tour").hidden || at < 0 || at === this.at) return;
+    this.at = at;
+    this.show();
+  }
+
   show() {
     const [path, name, words] = STOPS[this.at];
     byId("tour").hidden = false;

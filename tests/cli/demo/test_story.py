@@ -83,7 +83,7 @@ class FakeMesh:
 
     def headline(self) -> PageHeadline | None:
         missing, self.on_the_page = self.on_the_page, self.missing()
-        alerts = {"down": "dan, lora has been down for 1 min."} if self.loose else {}
+        alerts = {"down": "lora of dan has been down for 60 s."} if self.loose else {}
         return PageHeadline(f"{missing} copies.", len(NAMES), missing, alerts) if self.page_knows else None
 
     def summary(self) -> DemoSummary:

@@ -21,7 +21,10 @@ def add(commands: CommandParsers) -> None:
         "demo", demo, more="Press Enter to go on to the next step at once, and Ctrl-C to end it."
     )
     parser.add_argument(
-        "--seconds", type=positive, metavar="N", help="end automatically after about N seconds"
+        "--seconds",
+        type=positive,
+        metavar="N",
+        help="end automatically after about N seconds (240: all acts once)",
     )
     parser.add_argument(
         "--engine",
@@ -68,7 +71,10 @@ def demo(arguments: argparse.Namespace) -> int:
         summary = story.end()
     finally:
         mesh.stop()
-    print(json.dumps(summary.json()) if arguments.json else f"\n{summary.text()}")
+    if arguments.json:
+        print(json.dumps(summary.json()))
+    else:
+        print(f"\n{summary.text()}\nThe page has ended, too. To look at it again: {mesh.page_again}")
     return 0 if summary.nodes_agree and summary.tables_agree else 1
 
 

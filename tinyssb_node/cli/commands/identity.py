@@ -31,7 +31,7 @@ from tinyssb_node.daemon.setup import (
 from tinyssb_node.errors import BadRequestError, ExitCode, IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.invite import qr_code
-from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network, command_for
 from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
 from tinyssb_node.screens.render import fields, print_json, table
 from tinyssb_node.screens.screen import confirm
@@ -290,7 +290,8 @@ def restore(arguments: argparse.Namespace) -> int:
     print(f"Restored the node '{read_config(home).name}' in {home.root}.\nIts feed is {identity.feed.hex()}.")
     print("If that is not the feed you expected, the words are those of another backup.")
     print(
-        "Start it: tinyssb run\nIt writes nothing before its feed is back. `tinyssb status` shows what it waits for."
+        f"Start it: {command_for(arguments.home, 'run')}\n"
+        f"It writes nothing before its feed is back. `{command_for(arguments.home, 'status')}` shows what it waits for."
     )
     return 0
 

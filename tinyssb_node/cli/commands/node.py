@@ -31,7 +31,7 @@ from tinyssb_node.screens.group_conversations import (
 )
 from tinyssb_node.screens.languages import message, number, t, tn
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
-from tinyssb_node.screens.options import CommandParsers, add_json
+from tinyssb_node.screens.options import CommandParsers, add_json, command_for
 from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.screens.render import duration, fields, print_json
 from tinyssb_node.store.home import Home
@@ -94,10 +94,12 @@ def init(arguments: argparse.Namespace) -> int:
     print(t("Created the node '{name}' in {folder}.", name=read_config(home).name, folder=home.root))
     print(t("Its feed is {feed}.", feed=feed.hex()))
     print(t(_DIALECTS[Dialect(arguments.dialect)]))
-    print(t("Start it: {command}", command="tinyssb run"))
-    print(t("Then back up its key on paper: {command}", command="tinyssb identity backup"))
+    print(t("Start it: {command}", command=command_for(arguments.home, "run")))
+    print(
+        t("Then back up its key on paper: {command}", command=command_for(arguments.home, "identity backup"))
+    )
     if arguments.name is not None:
-        command = f"tinyssb alias {shlex.quote(name)}"
+        command = command_for(arguments.home, f"alias {shlex.quote(name)}")
         print(t("And let others see this name, once the node runs: {command}", command=command))
     return 0
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -77,6 +78,12 @@ class DemoMesh:
     def page(self) -> str:
         """The address of the page."""
         return f"http://127.0.0.1:{self.page_port}"
+
+    @property
+    def page_again(self) -> str:
+        """The command that serves the page of what was recorded."""
+        tool, tables = (os.path.relpath(path) for path in (_beside_us("tinyssb-sink"), self.tables))
+        return shlex.join([tool, "serve", "--db", tables])
 
     @property
     def caption(self) -> Path:
@@ -244,7 +251,7 @@ def _beside_us(tool: str) -> Path:
     if not os.access(path, os.X_OK):
         raise ProblemError(
             f"{tool} is not installed.",
-            "In the copy of the source, `make demo` installs it.",
+            "In the copy of the source, `make demo` installs it; of a release, install the wheel tinyssb_sink, too.",
             exit_code=ExitCode.SOFTWARE,
         )
     return path

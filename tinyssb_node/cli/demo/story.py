@@ -89,6 +89,8 @@ class DemoStory:
                 return
             self._power_cut(dark)
             if self._left_s() < _ALERT_S:
+                if not number:
+                    self._say("There is no time left to show a radio that comes loose, and the alert.")
                 return
             self._loose_radio(loose)
 

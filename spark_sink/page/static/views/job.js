@@ -21,9 +21,9 @@ class Job {
     this.context = context;
     this.drawn = null;
     this.facts = h("div", { class: "summary" });
-    this.took = this.curve("took", "Time of a batch", "Reading and computing in Spark, then writing to the database.", "s", {
+    this.took = this.curve("took", "Time of a batch", "Reading logs and computing, then writing to the database.", "s", {
       label: "Time each batch took",
-      series: [{ label: "Spark", fill: true }, { label: "database", colour: "--s3" }],
+      series: [{ label: "reading", fill: true }, { label: "database", colour: "--s3" }],
       value: (s) => span(s * SECOND_US),
       axis: (s) => `${short(s)} s`,
       top: 0.1,
@@ -34,12 +34,12 @@ class Job {
       value: (n) => `${short(n)} records a second`,
       axis: (n) => `${short(n)}/s`,
     });
-    this.batches = this.list("batches", "Batches", "What each transaction added.", [
+    this.batches = this.list("batches", "Batches", "What each added to the database.", [
       { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us, dayClock) },
       { key: "records", label: "records", num: true, value: (row) => row.records, text: (row) => count(row.records) },
       { key: "bytes", label: "size", num: true, value: (row) => row.bytes, text: (row) => bytes(row.bytes) },
       { key: "behind", label: "still to be read", num: true, value: (row) => row.behind_bytes ?? null, text: (row) => bytes(row.behind_bytes) },
-      { key: "read", label: "Spark", num: true, value: (row) => row.read_us, text: (row) => span(row.read_us) },
+      { key: "read", label: "reading", num: true, value: (row) => row.read_us, text: (row) => span(row.read_us) },
       { key: "merge", label: "database", num: true, value: (row) => row.merge_us, text: (row) => span(row.merge_us) },
     ], "No batch has been committed yet.");
     this.refreshes = this.list("refreshes", "Refreshes", "Hours of derived figures that were computed again.", [

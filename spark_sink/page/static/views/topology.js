@@ -59,7 +59,7 @@ class Topology extends TopologyView {
     const pieces = parts(body.nodes);
     const whole = pieces.filter((piece) => piece.members.length > 1);
     const alone = pieces.length - whole.length;
-    const words = pieces.length === 0 ? "" : whole.length > 1 ? `The mesh is in ${whole.length} parts` : "In the last half hour the mesh was in one piece";
+    const words = pieces.length === 0 ? "" : whole.length > 1 ? `The mesh is in ${whole.length} parts` : "In one piece over the last half hour; a shorter cut does not show here";
     const apart = alone && pieces.length > 1 ? `, ${many(alone, "node")} on ${alone === 1 ? "its" : "their"} own` : "";
     const hidden = body.nodes.length > NODES_MAX ? ` The ${NODES_MAX} nodes with the most links are drawn.` : "";
     setText(this.card.sub, `${words}${apart}${words ? ". " : ""}${many(body.nodes.length, "node")}, ${many(body.links.length, "link")}.${hidden}`);

@@ -165,7 +165,7 @@ def test_alerts_open_ones_first_and_only_of_the_range(found: dict[str, Any]) -> 
     rules = [(alert["rule"], alert["until_us"] is None) for alert in found["alerts"]]
     assert rules == [("duty", True), ("isolated", True), ("fork", True), ("split", False)]
     assert [alert["text"] for alert in found["alerts"]] == [
-        "ben, lora has used 93 % of the airtime that the law allows.",
+        "lora of ben has used 93 % of the airtime that the law allows.",
         f"{node_of(KEYS[ALONE])[:8]} has been out of contact with all other nodes for 4.0 h.",
         f"{feed_of(PHONES[1])[:8]} has two entries with one sequence number: its key was used twice. 2 nodes saw it.",
         "The mesh is split into 2 parts.",
