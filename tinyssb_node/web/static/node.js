@@ -22,8 +22,9 @@ export class NodeView {
     this.readings = new Readings();
     this.history = h("div");
     this.subjects = h("div", { class: "cards" });
+    this.language = h("div", { hidden: true }, languageChoice()); // below what is loaded first, so that nothing moves
     this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: t("Links") }), this.links, this.neighbours, h("h2", { text: t("Airtime") }), this.airtime);
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Node") }), this.about, this.alerts, this.body, this.history, this.readings.element, this.subjects, languageChoice());
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Node") }), this.about, this.alerts, this.body, this.history, this.readings.element, this.subjects, this.language);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
 
@@ -43,6 +44,8 @@ export class NodeView {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setText(this.about, this.body.hidden ? `${error.message} ${error.hint}` : `${error.message} ${t("Below is its last known state.")}`);
+    } finally {
+      this.language.hidden = false;
     }
   }
 
