@@ -27,6 +27,7 @@ autodoc_member_order = "bysource"
 html_theme = "furo"
 html_extra_path = ["index.html"]
 html_static_path = ["print.css"]
+html_search_scorer = str(Path(__file__).with_name("search_order.js"))
 html_css_files = ["print.css"]
 html_show_sphinx = False
 html_copy_source = False
