@@ -26,9 +26,8 @@ from tests.catalog.fake import (
 )
 from tests.web.fake import FORK, GROUP, TOKEN, FakeNode, friendly_mesh, serving, with_fork, with_group
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind
-from tinyssb_node.control.group_rows import GroupSaidRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.group_conversations import GroupConversation, message_row
+from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.subject_pages import SubjectPage
 
@@ -538,40 +537,6 @@ def test_new_messages_of_a_muted_group_are_not_announced(browser: Browser) -> No
         node.arrive(BOB, "Public news")
         expect(said(page)).to_have_count(2)
         expect(page.locator("#announcer")).to_have_text("")
-        assert visit.complaints == []
-
-
-def test_a_thread_shows_answers_below_what_they_answer(browser: Browser) -> None:
-    node = with_group(FakeNode())
-    first = node.group_said[0]
-
-    def post_row(name: str, feed: FeedId, place: int, answered: str | None) -> GroupSaidRow:
-        return GroupSaidRow(
-            id=message_id(name).hex(), feed=feed.hex(), seq=place, own=feed == ANA, epoch=None, kind="post",
-            text=name, people=[], previous=[], committed_us=place, group=GROUP, place=place,
-            reply_to=answered,
-        )  # fmt: skip
-
-    node.threads = [
-        post_row("in group 0", BOB, 1, None),
-        post_row("leek", CYD, 2, first.id.hex()),
-        post_row("again?", ANA, 3, message_id("leek").hex()),
-    ]
-    node.group_said = [message_row(row, node.names()) for row in node.threads]
-    with serving(node) as address, Visit(browser, address, width=390) as visit:
-        page = opened(visit, f"/c/{GROUP}")
-        page.get_by_role("link", name="1 answer").first.click()
-        expect(page).to_have_url(re.compile("/t/"))
-        rows = page.get_by_role("list", name="Thread").get_by_role("listitem")
-        expect(rows).to_have_count(3)
-        lefts = [rows.nth(at).evaluate("(row) => row.getBoundingClientRect().left") for at in range(2)]
-        assert lefts[0] < lefts[1]
-        box(page).fill("Every day")
-        box(page).press("Enter")
-        expect(box(page)).to_have_value("")
-        assert node.said[-1]["reply_to"] == message_id("in group 0")
-        assert not visit.wide()
-        assert visit.barriers() == []
         assert visit.complaints == []
 
 

@@ -267,6 +267,26 @@ def test_two_guests_write_as_themselves_and_another_node_reads_them(
             link.down = False
             expect(cyd.locator(".outbox .text")).to_have_count(0, timeout=20_000)
             assert {("Cyd", "On my way"), ("Cyd", "With Eva")} <= set(heard(talk, 5))
+            # The thread of a message, and an answer in it.
+            asked = dora.locator(".message", has_text="Is there soup?")
+            asked.get_by_role("button", name="Answer Cyd").click()
+            box(dora).fill("Leek")
+            box(dora).press("Enter")
+            asked.get_by_role("link", name="1 answer").click()
+            rows = dora.get_by_role("list", name="Thread").locator(".text")
+            expect(rows.first).to_have_text("Is there soup?")
+            expect(rows.last).to_have_text("Leek")
+            box(dora).fill("With bread")
+            box(dora).press("Enter")
+            expect(rows.last).to_have_text("With bread")
+            heard(talk, 7)
+            (bread,) = talk.catalog.search("bread")
+            assert [row.text for row in talk.catalog.messages("public") if row.id == bread.previous[0]] == [
+                "Is there soup?"
+            ]
+            assert doras.barriers() == []
+            assert not doras.wide()
+            dora.get_by_role("link", name="All public messages").click()
             for visit in (cyds, doras):
                 assert visit.barriers() == []
                 assert not visit.wide()

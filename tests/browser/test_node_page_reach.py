@@ -20,6 +20,7 @@ VIEWS = (
     f"/c/{GROUP}",
     f"/g/{GROUP}",
     f"/t/{GROUP}/{message_id('in group 0').hex()}",
+    f"/t/public/{message_id('second').hex()}",
     f"/with/{BOB.hex()}",
     "/new",
     "/write",

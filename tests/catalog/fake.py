@@ -15,6 +15,7 @@ from tinyssb_node.catalog.rows import (
     BoardRow,
     ConversationRow,
     DataRow,
+    FirstTie,
     MessageKind,
     MessageRow,
     PersonRow,
@@ -188,6 +189,21 @@ class FakeCatalog:
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         rows = [row for row in self.all_messages if row.tangle == root and row.placed is not None]
         return sorted(rows, key=lambda row: row.order)
+
+    def first_ties(self, conversation: str, after: str, limit: int) -> Sequence[FirstTie]:
+        rows = [
+            row for row in self.all_messages if row.conversation == conversation and row.placed is not None
+        ]
+        return [
+            FirstTie(
+                id=row.id,
+                named=row.previous[0] if row.previous else None,
+                order=row.order,
+                listed=row.kind is not MessageKind.FILE and not self.all_people[row.feed].blocked,
+            )
+            for row in sorted(rows, key=lambda row: row.order)
+            if row.order > after
+        ][:limit]
 
     def tangle_names(self, id_: MessageId) -> Sequence[str]:
         return [name for row, name in self.all_notes if row.id == id_]

@@ -114,6 +114,24 @@ def test_public_data_is_given_the_latest_of_each_author(home, catalog, monkeypat
     assert [row.text for row in catalog.data()] == ['["temp", 3]']
 
 
+def test_each_message_is_given_with_the_one_that_it_names_first(home, catalog):
+    hut, cook = Author("hut"), Author("cook")
+    first, second, other = (hut.say(post(text)) for text in ("Soup?", "Bread?", "Snow"))
+    answer = cook.say(post("Leek", id_of(first), id_of(other)))
+    file = hut.write(serialize_file(File("map", "image/webp", b"x")))
+    home.keep([first, second, other, answer, file])
+    catalog.catch_up()
+    set_blocked(home.folder, cook.feed, blocked=True)
+    ties = catalog.first_ties(PUBLIC, "", 100)
+    assert [tie.id for tie in ties] == [row.id for row in catalog.thread(chat.PUBLIC_ROOT)]
+    found = {tie.id: tie for tie in ties}
+    assert (found[id_of(answer)].named, found[id_of(answer)].listed) == (id_of(first), False)
+    assert (found[id_of(second)].named, found[id_of(second)].listed) == (None, True)
+    assert not found[id_of(file)].listed
+    assert [catalog.first_ties(PUBLIC, tie.order, 1) for tie in ties[:2]] == [[ties[1]], [ties[2]]]
+    assert catalog.first_ties("nothing such", "", 100) == []
+
+
 EVE_PAGES = Author("pages")
 
 

@@ -196,7 +196,7 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
         asked = ScreenRequest(conversation=row["name"])
         texts = [message.text for message in source.look(asked).messages]
         assert texts[-1] == "On the screen"
-        assert "↳ " in source.group_thread(row["name"], MessageId.from_hex(here["id"]))
+        assert "↳ " in source.thread(row["name"], MessageId.from_hex(here["id"]))
         places = [message.order for message in source.look(asked).messages]
         assert places == sorted(places)
         for before, there in ((places[-1], places[:-1]), (right_behind(places[-1]), places)):

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from tests.catalog.fake import ANA, BOB, make_message, message_id
 from tinyssb_node.screens.group_conversations import GroupMessageView
-from tinyssb_node.screens.group_threads import thread_lines, thread_of
-from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.group_threads import thread_of
 
 GROUP = "5a" * 20
 
@@ -42,13 +41,6 @@ def test_a_thread_has_the_first_message_and_all_answers_below_what_they_answer()
     assert texts("unknown") == []
     thread = thread_of(ROWS, message_id("leek"))
     assert [one.row.previous for one in thread[:2]] == [(), (message_id("lunch?"),)]
-
-
-def test_lines_show_who_answers_what() -> None:
-    lines = list(thread_lines(thread_of(ROWS, message_id("lunch?")), DisplayNames(())))
-    assert lines[0].endswith(": lunch?")
-    assert lines[1].startswith("  ↳ ")
-    assert lines[2].startswith("    ↳ ")
 
 
 @given(st.lists(st.none() | st.integers(0, 30), max_size=30), st.integers(0, 30))

@@ -315,8 +315,8 @@ class FakeNode:
     def search(self, words: str) -> tuple[list[MessageRow], bool]:
         return [row for row in self.sight.messages if words in row.text], not self.refusing
 
-    def group_thread(self, group: str, message: MessageId) -> str:
-        return f"Ana: Only for us.\n  ↳ Ben in {group[:4]}: Yes, {message.hex()[:4]}"
+    def thread(self, conversation: str, message: MessageId) -> str:
+        return f"Ana: Only for us.\n  ↳ Ben in {conversation[:4]}: Yes, {message.hex()[:4]}"
 
     def file_to_send(
         self, conversation: str, path: str

@@ -241,12 +241,12 @@ async def test_a_file_of_a_group_is_saved() -> None:
         assert len(node.done) == 1
 
 
-async def test_a_message_of_a_group_is_shown_with_its_answers() -> None:
+async def test_a_message_of_a_group_or_a_conversation_is_shown_with_its_answers() -> None:
     async with shown(FakeNode(with_group()), "shift+tab", "down", "down", "enter", "t") as screen:
         screen.check(80)
         assert f"Yes, {id_of('in the group').hex()[:4]}" in screen.text()
     async with shown(FakeNode(with_group()), "t") as screen:
-        assert "Yes," not in screen.text()
+        assert "Ben in publ: Yes," in screen.text()
 
 
 async def test_messages_of_groups_are_searched_and_opened() -> None:

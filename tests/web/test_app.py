@@ -800,11 +800,62 @@ def test_a_thread_of_a_group_has_depths() -> None:
         ),
     ]  # fmt: skip
     with serving(node) as address:
-        found = ask(address, f"/api/group/thread?group={GROUP}&id={'77' * 20}").json
+        found = ask(address, f"/api/thread?conversation={GROUP}&id={'77' * 20}").json
         assert [(row["text"], row["depth"]) for row in found["rows"]] == [("Soup at noon?", 0), ("Yes", 1)]
         assert (found["title"], found["rows"][1]["reply_to"]) == ("Hut crew 5a5a5a5a", first.id.hex())
-        assert ask(address, f"/api/group/thread?group={GROUP}&id={'78' * 20}").status >= 400
+        assert ask(address, f"/api/thread?conversation={GROUP}&id={'78' * 20}").status >= 400
         assert ask(address, f"/t/{GROUP}/{'77' * 20}").status == 200
+
+
+def test_a_thread_of_a_conversation_has_what_a_message_answers_and_all_answers() -> None:
+    node = FakeNode()
+    node.arrive(CYD, "Which soup?", [message_id("answer")])
+    node.arrive(EVE, "Buy mine", [message_id("first"), message_id("arrived 20")])
+    node.catalog.all_people[EVE] = make_person(EVE, "Eve", blocked=True)
+    with serving(node) as address:
+        found = ask(address, f"/api/thread?id={message_id('answer').hex()}").json
+        assert [(row["text"][:11], row["depth"], bool(row["remark"])) for row in found["rows"]] == [
+            ("Is anybody ", 0, False),
+            ("Yes: at the", 1, True),
+            ("Which soup?", 2, False),
+            ("Here too, o", 1, False),
+            ("Good. Meet ", 2, True),
+        ]
+        assert [len(row["answers"]) for row in found["rows"]] == [0, 0, 0, 1, 0]
+        assert found["rows"][3]["answers"][0]["id"] == message_id("first").hex()
+        assert (found["name"], found["notes"]) == (PUBLIC, ["1 message of blocked people is hidden."])
+        late = ask(address, f"/api/thread?id={message_id('late').hex()}").json
+        assert [(row["text"], row["gap"]) for row in late["rows"]] == [("and I follow her", None)]
+        assert late["notes"] == [
+            "The message that the first one answers has not arrived here.",
+            "1 message of blocked people is hidden.",
+        ]
+        secret = message_id("secret").hex()
+        private = ask(address, f"/api/thread?conversation={PRIVATE}&id={secret}").json
+        assert [row["depth"] for row in private["rows"]] == [0, 1]
+        for path in (f"id={secret}", f"conversation=0123456789abcdef&id={secret}", f"id={'ab' * 20}"):
+            refused = ask(address, f"/api/thread?{path}")
+            assert (refused.status, refused.json["code"]) == (404, "unknown_entry")
+        for path in ("id=ab", "conversation=x&id=" + secret):
+            assert ask(address, f"/api/thread?{path}").status == 400
+        assert ask(address, f"/t/public/{secret}").status == 200
+
+
+def test_a_message_says_which_one_it_answers_unless_it_may_just_follow_it() -> None:
+    node = FakeNode()
+    node.arrive(BOB, '{"name": "map.webp", "type": "image/webp", "size": 3}', kind=MessageKind.FILE)
+    node.arrive(CYD, "Below a file", [message_id("bare")])
+    node.arrive(BOB, "With noodles", [message_id("answer")])
+    with serving(node) as address:
+        rows = ask(address, "/api/messages").json["rows"]
+        answered = {row["text"][:12]: row["reply_to"] for row in rows}
+        assert answered["Here too, on"] == message_id("first").hex()
+        assert answered["With noodles"] == message_id("answer").hex()
+        assert (answered["Yes: at the "], answered["Below a file"], answered["Is anybody u"]) == (
+            None,
+            None,
+            None,
+        )
 
 
 def test_words_are_found_in_groups_and_elsewhere() -> None:
@@ -815,7 +866,8 @@ def test_words_are_found_in_groups_and_elsewhere() -> None:
         assert (found["groups"], row["title"]) == (True, "Hut crew 5a5a5a5a")
         assert row["where"] == f"/t/{GROUP}/{node.group_said[0].id.hex()}"
         public = post(address, "/api/search", {"words": "Yes: at the hut"}).json["rows"]
-        assert {(one["title"], one["where"]) for one in public} == {("Public", "/c/public")}
+        where = f"/t/public/{message_id('answer').hex()}"
+        assert {(one["title"], one["where"]) for one in public} == {("Public", where)}
         assert post(address, "/api/search", {"words": "x" * 201}).status == 400
         assert post(address, "/api/search", {}).status == 400
         node.running = False

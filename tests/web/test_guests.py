@@ -81,6 +81,20 @@ def test_a_guest_reads_public_messages_by_the_names_that_people_give_themselves(
     assert EVE.hex() in {row["author"]["feed"] for row in [*found["rows"], *found["waiting"]]}
 
 
+def test_a_guest_reads_threads_of_public_messages_only(hut: tuple[str, str]) -> None:
+    address, cookie = hut
+    answer = message_id("answer").hex()
+    found = ask(address, f"/api/guest/thread?id={answer}", headers={"cookie": cookie}).json
+    assert [row["depth"] for row in found["rows"]][:2] == [0, 1]
+    names = {row["author"]["feed"]: row["author"]["name"] for row in found["rows"]}
+    assert names[BOB.hex()] != "Bob from the hut"
+    assert not any(row["own"] for row in found["rows"])
+    for id_ in (message_id("in group 0").hex(), message_id("secret").hex(), "00" * 20, "x", ""):
+        for conversation in ("public", PRIVATE, GROUP):
+            path = f"/api/guest/thread?conversation={conversation}&id={id_}"
+            assert ask(address, path, headers={"cookie": cookie}).status in {400, 404}, path
+
+
 def test_a_guest_gets_public_files_only(tmp_path: Path) -> None:
     node = with_group(FakeNode())
     with serving(node, token=TOKEN, folder=tmp_path) as address:

@@ -8,6 +8,7 @@ from tinyssb_node.catalog.rows import (
     BoardRow,
     ConversationRow,
     DataRow,
+    FirstTie,
     MessageRow,
     PersonRow,
     TelemetryRow,
@@ -99,6 +100,11 @@ class CatalogQueries(ConversationQueries, Protocol):
 
         There may be thousands: they are read from the disk while the caller iterates.
         """
+        ...
+
+    def first_ties(self, conversation: str, after: str, limit: int) -> Sequence[FirstTie]:
+        """Return the first *limit* placed messages after a position, those of blocked people too, in their order, each
+        with the message that it names first."""
         ...
 
     def tangle_names(self, id_: MessageId) -> Sequence[str]:

@@ -122,6 +122,20 @@ class MessageRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstTie:
+    """A placed message of a conversation, and the message that it names first, which it answers or just follows."""
+
+    id: MessageId
+    named: MessageId | None
+    """None: it names none."""
+    order: str
+    """As in `MessageRow`."""
+    listed: bool
+    """A message that answers none may name it because it is the latest one: it is no file, and its author is not
+    blocked."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnreadMessages:
     """The messages of others in a conversation since an arrival."""
 

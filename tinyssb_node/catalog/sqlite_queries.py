@@ -16,6 +16,7 @@ from tinyssb_node.catalog.rows import (
     BoardRow,
     ConversationRow,
     DataRow,
+    FirstTie,
     MessageKind,
     MessageRow,
     PersonRow,
@@ -70,6 +71,10 @@ _SEEN: Final = (
 )
 _UNREAD: Final = """
 SELECT placed, messages.number, order_us FROM messages JOIN people ON people.number = messages.feed WHERE {where}
+"""
+_FIRST_TIES: Final = """
+SELECT id, substr(previous, 1, {size}), order_us, kind <> 'file' AND (1 {shown}) FROM messages
+WHERE root = ? AND placed IS NOT NULL AND (order_us, id) > (?, ?) ORDER BY order_us, id LIMIT ?
 """
 _BOARDS: Final = """
 SELECT board, last_us, ours FROM (
@@ -327,6 +332,22 @@ class SqliteCatalogQueries:
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         """Return all placed messages of the tangle of that root, in their order."""
         return self._thread("root = ? AND placed IS NOT NULL", bytes(root))
+
+    @_query
+    def first_ties(self, conversation: str, after: str, limit: int) -> Sequence[FirstTie]:
+        """Return the first *limit* placed messages after a position, each with the message that it names first."""
+        with self._reading():
+            sql = _FIRST_TIES.format(size=_ID, shown=self._shown("messages.feed"))
+            values = (self._root(conversation), *(read_order_key(after) or (0, b"")), limit)
+            return [
+                FirstTie(
+                    id=MessageId(id_),
+                    named=MessageId(named) if named else None,
+                    order=order_key(order_us, id_),
+                    listed=bool(listed),
+                )
+                for id_, named, order_us, listed in self._connection.execute(sql, values)
+            ]
 
     @_query
     def tangle_names(self, id_: MessageId) -> Sequence[str]:

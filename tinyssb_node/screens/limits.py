@@ -15,6 +15,15 @@ NAMES_TOLD_MAX: Final = 5
 
 WAITING_MAX: Final = 20
 """Messages of a conversation that are shown although they wait for others, the latest ones: a page has hardly more."""
+THREAD_PATH_MAX: Final = 50
+"""Messages above one in its thread, each answered by the next: some screens of a phone."""
+THREAD_ANSWERS_MAX: Final = 100
+"""Answers to a message that its thread shows, direct and indirect, and as many to the messages above it."""
+THREAD_PAGE: Final = 1_000
+"""Messages of a conversation that are looked through at a time for answers: 0.2 MB."""
+THREAD_LOOKED_MAX: Final = 20_000
+"""Messages that are looked through for answers to one, and as many for answers to those above it: 0.2 s on a desktop.
+So a flood of messages does not keep a page busy that shows an old thread."""
 READ_MARKS_MAX: Final = 1_024
 """Conversations with a read mark: four times as many as are listed."""
 READ_FILE_MAX: Final = 131_072

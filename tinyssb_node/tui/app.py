@@ -39,7 +39,7 @@ o              group menu: create; show who can read what, send a file, add,
                exclude, leave
 a              send a file to the open conversation: first shows its cost
 s              save the selected file in the current folder
-t              show the selected message of a group with all answers
+t              show the selected message with all answers
 /              search all messages, those of groups, too
 m              write to the selected person, privately (People)
 f              follow or unfollow the selected feed (People, Feeds)

@@ -349,16 +349,16 @@ class ConversationsView(ScreenView):
         self.post_message(self.Opened(ScreenRequest(conversation=self._conversation, before=before)))
 
     def action_thread(self) -> None:
-        """Show the selected message of a group with all answers."""
-        row, group = self._chosen(), self._conversation
-        if row is None or not is_group(group):
+        """Show the selected message with what it answers and all answers."""
+        row, conversation = self._chosen(), self._conversation
+        if row is None:
             return
 
         def show(page: object) -> None:
             assert isinstance(page, str)
             self.post_message(ShowPage(f" {t('Thread')}", page))
 
-        self.post_message(NodeAction(lambda node: node.group_thread(group, row.id), "", show))
+        self.post_message(NodeAction(lambda node: node.thread(conversation, row.id), "", show))
 
     def action_save(self) -> None:
         """Save the selected file."""

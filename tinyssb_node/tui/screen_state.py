@@ -155,8 +155,9 @@ class ScreenSource(Protocol):
         """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
         ...
 
-    def group_thread(self, group: str, message: MessageId) -> str:
-        """Return the thread of a message of a group in lines of text, unescaped. Raises LocalError."""
+    def thread(self, conversation: str, message: MessageId) -> str:
+        """Return the thread of a message of a conversation or a group in lines of text, unescaped. Raises
+        LocalError."""
         ...
 
     def file_to_send(

@@ -16,17 +16,18 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.conversation_files import ConversationFileDraft, save_file_of
+from tinyssb_node.screens.conversation_threads import find_thread
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import GroupMessageQueries, held_in_words, rooms
 from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
-from tinyssb_node.screens.group_threads import read_thread, thread_lines
 from tinyssb_node.screens.holders_text import holders_texts
 from tinyssb_node.screens.languages import t, tn
 from tinyssb_node.screens.limits import WAITING_MAX
 from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.tail import event_folder
+from tinyssb_node.screens.threads import thread_lines, thread_notes
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.lines import name_of
@@ -317,12 +318,12 @@ class NodeScreenSource:
         """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
         return self._do(lambda talk: talk.search(words, limits.MESSAGES_MAX))
 
-    def group_thread(self, group: str, message: MessageId) -> str:
-        """Return the thread of a message of a group in lines of text. Raises LocalError."""
+    def thread(self, conversation: str, message: MessageId) -> str:
+        """Return the thread of a message of a conversation or a group in lines of text. Raises LocalError."""
 
         def read(talk: NodeSession) -> str:
-            names = talk.names()
-            return "\n".join(thread_lines(read_thread(talk.client, group, message.hex(), names), names))
+            found, names = find_thread(talk, conversation, message), talk.names()
+            return "\n".join([*thread_lines(found.messages, names), *thread_notes(found, names)])
 
         return self._do(read)
 

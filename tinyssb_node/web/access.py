@@ -20,6 +20,7 @@ GUEST_PATHS: Final = frozenset(
         "/api/guest/publish",
         "/api/guest/conversations",
         "/api/guest/messages",
+        "/api/guest/thread",
         "/api/guest/file",
         "/api/guest/voice",
         "/api/guest/people",

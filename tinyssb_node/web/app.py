@@ -75,7 +75,7 @@ PAGES: Final = (
     "/map",
     "/node",
     "/g/{group}",
-    "/t/{group}/{id}",
+    "/t/{conversation}/{id}",
     "/new",
     "/write",
     "/boards",
@@ -210,14 +210,14 @@ def _session_routes(gate: TokenAuthenticator, phones: PhoneRegistry | None) -> l
 
 def _node_routes(service: PageService) -> list[Route]:
     async def messages(request: Request) -> Shape:
-        name = request.query_params.get("conversation", PUBLIC)
-        if not _NAME.fullmatch(name):
-            raise BadRequestError(
-                "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
-            )
+        name = _conversation_of(request)
         before = order_of(request)
         limit = min(number(request, "limit") or limits.ROWS, 200)
         return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
+
+    async def thread(request: Request) -> Shape:
+        name, message = _conversation_of(request), message_id_of(request.query_params.get("id"))
+        return await service.read(lambda node: views.thread(node, name, message))
 
     async def circle(request: Request) -> Shape:
         feeds = _readers_of(request.query_params.get("feed", ""))
@@ -246,6 +246,7 @@ def _node_routes(service: PageService) -> list[Route]:
         json_route("/api/readings", lambda _request: service.read(views.readings)),
         json_route("/api/subjects", lambda _request: service.read(views.subjects)),
         json_route("/api/messages", messages),
+        json_route("/api/thread", thread),
         json_route("/api/circle", circle),
         json_route("/api/node", lambda _request: service.node()),
         json_route("/api/alerts", lambda _request: service.alerts()),
@@ -264,11 +265,6 @@ def _group_routes(service: PageService) -> list[Route]:
         root = _group_of(request.query_params.get("group"))
         return await service.read(lambda node: views.group(node, root))
 
-    async def thread(request: Request) -> Shape:
-        parameters = request.query_params
-        root, message = _group_of(parameters.get("group")), _message_of(parameters.get("id"))
-        return await service.read(lambda node: views.thread(node, root, message))
-
     async def preview_group(request: Request) -> Shape:
         return await service.preview_group(change_of(await body_of(request)))
 
@@ -278,7 +274,6 @@ def _group_routes(service: PageService) -> list[Route]:
 
     return [
         json_route("/api/group", group),
-        json_route("/api/group/thread", thread),
         json_route("/api/group/preview", preview_group, "POST"),
         json_route("/api/group/change", change_group, "POST"),
     ]
@@ -384,6 +379,16 @@ async def message_response(_request: Request, error: Exception) -> Response:
     """Turn an error into a message for people."""
     assert isinstance(error, LocalError)
     return refusal(_STATUS.get(error.code, 503), error.message, error.hint, code=error.code)
+
+
+def _conversation_of(request: Request) -> str:
+    """Return the conversation that a request names, by default the public one. Raises BadRequestError."""
+    name = request.query_params.get("conversation", PUBLIC)
+    if not _NAME.fullmatch(name):
+        raise BadRequestError(
+            "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
+        )
+    return name
 
 
 def _mark_of(body: dict[str, object]) -> tuple[str, int]:

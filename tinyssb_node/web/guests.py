@@ -72,6 +72,10 @@ def _reading_routes(service: PageService, phones: PhoneRegistry, codec: VoiceCod
             lambda node: views.public_messages(node, phone.feed, before=before, limit=limit)
         )
 
+    async def thread(request: Request, phone: Phone) -> Shape:
+        message = message_id_of(request.query_params.get("id"))
+        return await service.read(lambda node: views.public_thread(node, phone.feed, message))
+
     async def file(request: Request) -> Response:
         _phone(phones, request)
         message = message_id_of(request.query_params.get("id"))
@@ -95,6 +99,7 @@ def _reading_routes(service: PageService, phones: PhoneRegistry, codec: VoiceCod
         _json_route(phones, "/api/guest/sealed", sealed),
         _json_route(phones, "/api/guest/conversations", conversations),
         _json_route(phones, "/api/guest/messages", messages),
+        _json_route(phones, "/api/guest/thread", thread),
         Route("/api/guest/file", file),
         Route("/api/guest/voice", voice),
     ]

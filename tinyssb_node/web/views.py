@@ -5,24 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, is_group, is_news
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, is_group, is_news
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.chatlines import is_answer
 from tinyssb_node.screens.conversation_files import ConversationFileDraft
+from tinyssb_node.screens.conversation_threads import find_thread, is_adjacent
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.gaps import gap_in_words, in_place
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import GroupConversation, lacking_in_words
 from tinyssb_node.screens.group_files import GroupFileDraft
-from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
 from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.limits import POST_PACKETS_MAX, UNREAD_MAX, WAITING_MAX
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.readings import series_of
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.threads import ADJACENT, ThreadMessage, thread_notes
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
 from tinyssb_node.web.shapes import (
@@ -129,6 +130,11 @@ def public_messages(node: NodeSession, reader: FeedId | None, *, before: str | N
     """Return public messages as a guest sees them. Raises PageNotFoundError."""
     known = public_people(node, reader)
     return {**messages(node, PUBLIC, before=before, limit=limit, known=known), "older": []}
+
+
+def public_thread(node: NodeSession, reader: FeedId | None, message: MessageId) -> Shape:
+    """Return the thread of a public message as a guest sees it. Raises ProblemError."""
+    return thread(node, PUBLIC, message, public_people(node, reader))
 
 
 def public_people(node: NodeSession, reader: FeedId | None) -> PeopleIndex:
@@ -245,20 +251,43 @@ def _older(node: NodeSession, conversation: str) -> list[Shape]:
     ]
 
 
-def thread(node: NodeSession, group: str, message: str) -> Shape:
-    """Return a message of a private group with all answers, each with its depth. Raises as the client does."""
-    found = next((room for room in node.groups() or () if room.name == group), None)
-    known = people_of(node)
-    rows = [
-        {**message_shape(one.row, known), "depth": one.depth}
-        for one in read_thread(node.client, group, message, known.names)
-        if not known.blocked(one.row.feed)
-    ]
+def thread(
+    node: NodeSession, conversation: str, message: MessageId, known: PeopleIndex | None = None
+) -> Shape:
+    """Return a message with what it answers and all answers, each with its depth, and what is missing, in words.
+    *known*: the names of people. Raises ProblemError, and as the client does."""
+    found, known = _conversation(node, conversation), known or people_of(node)
+    read = find_thread(node, conversation, message)
     return {
-        "rows": rows,
-        "title": t("Group") if found is None else group_title(found),
-        "note": "" if found is None else found.note,
+        **conversation_shape(found, known),
+        "rows": _thread_rows(read.messages, known),
+        "notes": thread_notes(read, known.names),
     }
+
+
+def _thread_rows(messages: Sequence[ThreadMessage], known: PeopleIndex) -> list[Shape]:
+    """Return messages of a thread, each with the one that it answers, unless that stands right above it."""
+    shapes: list[Shape] = []
+    path: list[MessageRow] = []
+    above: MessageRow | None = None
+    for one in messages:
+        del path[one.depth :]
+        answered = path[-1] if path else None
+        path.append(one.row)
+        if known.blocked(one.row.feed):
+            continue
+        quoted = answered is not None and answered is not above and not known.blocked(answered.feed)
+        shapes.append(
+            {
+                **message_shape(one.row, known),
+                "depth": one.depth,
+                "answers": [quote_shape(answered, known)] if quoted and answered else [],
+                "remark": t(ADJACENT) if one.adjacent else "",
+                "gap": None if one.gap is None else gap_in_words(one.gap, known.names),
+            }
+        )
+        above = one.row
+    return shapes
 
 
 def search(node: NodeSession, words: str) -> Shape:
@@ -272,7 +301,7 @@ def search(node: NodeSession, words: str) -> Shape:
             continue
         name = row.conversation
         usual = t("Public") if name == PUBLIC else t("Private conversation")
-        where = f"/t/{name}/{row.id.hex()}" if is_group(name) else f"/c/{name}"
+        where = f"/t/{name}/{row.id.hex()}"
         rows.append({**message_shape(row, known), "title": titles.get(name, usual), "where": where})
     return {"rows": rows, "groups": groups}
 
@@ -291,13 +320,16 @@ def _with_quotes(
             merges = above is None or above.id not in row.previous
             named = row.previous[: 3 if merges else 1]
             quoted = [here.get(id_) or node.catalog.message(id_) for id_ in named]
+            if quoted[0] is not None and not is_adjacent(quoted[0], above):
+                shape["reply_to"] = quoted[0].id.hex()
             shape["answers"] = [
                 quote_shape(one, known) for one in quoted if one and not known.blocked(one.feed)
             ]
         else:
             shape["answers"] = []
         shapes.append(shape)
-        above = row
+        if row.kind is not MessageKind.FILE:  # which texts do not follow
+            above = row
     return shapes
 
 

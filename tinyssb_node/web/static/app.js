@@ -59,7 +59,7 @@ const ROUTES = [
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
   [/^\/with\/([0-9a-f]{64}(?:,[0-9a-f]{64}){0,5})$/, (feeds) => new ChatView({ feeds }), "chat"],
   [/^\/g\/([0-9a-f]{40})$/, (group) => new GroupView({ group }), "chat"],
-  [/^\/t\/([0-9a-f]{40})\/([0-9a-f]{40})$/, (group, id) => new ThreadView({ group, id }), "chat"],
+  [/^\/t\/(public|[0-9a-f]{16}|[0-9a-f]{40})\/([0-9a-f]{40})$/, (conversation, id) => new ThreadView({ conversation, id }), "chat"],
   [/^\/search$/, () => new SearchView(), "chat"],
   [/^\/write$/, () => new LaterView(t("Write privately"), async () => new (await import("/static/circle.js")).CircleView()), "chat"],
   [/^\/boards$/, () => new LaterView(t("Boards"), async () => new (await import("/static/boards.js")).BoardsView()), "chat"],
@@ -71,7 +71,7 @@ const ROUTES = [
 ];
 
 const letters = () => import("/static/letters.js");
-const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/you$/, () => new YouView(), "you"]];
+const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, (conversation, id) => new ThreadView({ conversation, id }), "chat"], [/^\/you$/, () => new YouView(), "you"]];
 
 function show({ focus = true } = {}) {
   view?.close?.();

@@ -16,7 +16,7 @@ const ANNOUNCED_MAX = 3; // messages that a screen reader announces; of more onl
 const listOf = (members) => members.flatMap((member, place) => [place ? ", " : "", ...named(member)]);
 
 /** Returns the title of a conversation, as text and elements. */
-function titleOf({ name, title, members }) {
+export function titleOf({ name, title, members }) {
   if (title) return [h("bdi", { text: title })];
   if (name === "public") return [t("Public")];
   return members.length ? listOf(members) : [t("Notes to myself")];
@@ -299,7 +299,6 @@ export class ChatView {
     const hidden = this.olderHidden();
     this.up.hidden = !hidden.length;
     setText(this.up, hidden.length ? tn(hidden.length, "{n} older message arrived ↑", "{n} older messages arrived ↑") : "");
-    if (!this.circle.title) return;
     const answers = new Map();
     for (const { row } of sorted) answers.set(row.reply_to, (answers.get(row.reply_to) ?? 0) + 1);
     for (const message of sorted) message.showThread(this.conversation, answers.get(message.row.id) ?? 0);
@@ -372,11 +371,11 @@ export class ChatView {
     if (hidden.length) this.reveal(hidden[0][0]);
   }
 
-  /** Brings a message into view, if it is loaded. */
+  /** Brings a message into view; one that is not loaded in its thread. */
   reveal(id) {
     const message = this.rows.get(id);
     if (!message) {
-      announce(t("That message is further up, or has not arrived yet."));
+      this.go?.(`/t/${this.conversation}/${id}`);
       return;
     }
     message.element.scrollIntoView({ block: "center" });

@@ -30,7 +30,8 @@ export class Composer {
     this.sending = false;
     this.long = false;
     this.answeringText = h("span");
-    this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, h("button", { type: "button", class: "plain", text: t("Cancel answer"), onclick: () => this.answer(null) }));
+    this.cancel = h("button", { type: "button", class: "plain", text: t("Cancel answer"), onclick: () => this.answer(null) });
+    this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, this.cancel);
     this.box = h("textarea", { id: "say", name: "say", rows: "1", dir: "auto", placeholder: t("Write a message"), "aria-describedby": "cost send-status", enterkeyhint: touch.matches ? "enter" : "send" });
     this.cost = h("span", { id: "cost" });
     this.status = h("span", { id: "send-status", role: "alert" });
@@ -80,17 +81,25 @@ export class Composer {
   answer(row) {
     this.replyTo = row?.id ?? this.usually?.id ?? null;
     this.once = null;
-    this.answering.hidden = !row;
-    this.answeringText.replaceChildren(...(row ? parts(t("Answering {author}: {message}"), { author: named(row.author), message: h("bdi", { text: row.text ? summaryOf(row, 60) : row.kind }) }) : []));
+    this.showAnswered(row ?? this.usually);
     this.updateCostSoon();
     this.box.focus();
+  }
+
+  /** Shows whom and what the message answers; null: nothing. The usual answer cannot be cancelled. */
+  showAnswered(row) {
+    this.answering.hidden = !row;
+    this.cancel.hidden = row?.id === this.usually?.id;
+    this.answeringText.replaceChildren(...(row ? parts(t("Answering {author}: {message}"), { author: named(row.author), message: h("bdi", { text: row.text ? summaryOf(row, 60) : row.kind }) }) : []));
   }
 
   /** Sets the message that is answered unless another one is chosen. */
   usual(row) {
     if (this.usually?.id === row.id) return;
     this.usually = row;
-    if (!this.replyTo) this.replyTo = row.id;
+    if (this.replyTo) return;
+    this.replyTo = row.id;
+    this.showAnswered(row);
   }
 
   /** Shows by how much the text is too long: nothing of it is cut. Returns whether it is. */
@@ -210,7 +219,7 @@ export class Composer {
     this.once = null;
     this.box.value = "";
     this.replyTo = this.usually?.id ?? null;
-    this.answering.hidden = true;
+    this.showAnswered(this.usually);
     setText(this.status, "");
     this.status.className = "";
     this.keep();

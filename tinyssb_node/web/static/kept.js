@@ -3,7 +3,7 @@
 
 const NAME = "answers";
 const KEPT_MAX = 48; // conversations and lists; a conversation has some 30 kB
-const PATHS = new Set(["/api/conversations", "/api/messages", "/api/people", "/api/group", "/api/group/thread", "/api/boards", "/api/board", "/api/guest/conversations", "/api/guest/messages", "/api/guest/people"]);
+const PATHS = new Set(["/api/conversations", "/api/messages", "/api/people", "/api/group", "/api/thread", "/api/boards", "/api/board", "/api/guest/conversations", "/api/guest/messages", "/api/guest/thread", "/api/guest/people"]);
 const KEY = "let in";
 
 /** Returns whether answers to this request are kept: the latest ones of each list. */

@@ -41,10 +41,10 @@ export class Message {
   }
 
   /** Links to the thread that it is in; *answers*: how many of its answers are loaded. */
-  showThread(group, answers) {
+  showThread(conversation, answers) {
     const { row } = this;
     this.thread.hidden = !(answers || row.reply_to);
-    this.thread.setAttribute("href", `/t/${group}/${row.id}`);
+    this.thread.setAttribute("href", `/t/${conversation}/${row.id}`);
     setText(this.thread, answers ? tn(answers, "{n} answer", "{n} answers") : t("Thread"));
   }
 
@@ -56,7 +56,7 @@ export class Message {
       h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, ${t("arrived {time}", { time: timeOf(row.committed_us) })}` : ""}` })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
-      h("footer", {}, this.older, this.foot(), this.receipt, this.holders.element, this.thread, this.button()),
+      h("footer", {}, this.older, this.foot(), row.remark ? h("span", { text: row.remark }) : null, this.receipt, this.holders.element, this.thread, this.button()),
     );
   }
 
