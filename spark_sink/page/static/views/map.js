@@ -16,6 +16,7 @@ const ZOOM_MAX = 18;
 const ZOOM_ALONE = 14;
 const TILE_ZOOM_MAX = 17; // most servers have it everywhere; beyond it their pictures are enlarged
 const LABEL_PX = 90; // from one line of the grid to the next, at least
+const LINE_PX = 16; // height of a label
 const NAMED_MAX = 5;
 const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 
@@ -190,13 +191,17 @@ class MapView {
     const [stepX, stepY] = [stepOf(east - west, size.x), stepOf(north - south, size.y)];
     this.ground.clearLayers();
     if (this.bare === false) return;
+    const fits = (at, name) => { // a label at the very edge would be cut off
+      const { x, y } = this.chart.latLngToContainerPoint(at);
+      return name === "along" ? y > LINE_PX : x < size.x - LABEL_PX / 2;
+    };
     const label = (at, text, name) => L.marker(at, { icon: L.divIcon({ html: h("span", { text }), className: `grid-label ${name}`, iconSize: [0, 0] }), interactive: false, keyboard: false, zIndexOffset: -1000 });
-    for (let at = Math.ceil(south / stepY) * stepY; at < north; at += stepY) {
-      this.ground.addLayer(L.polyline([[at, west], [at, east]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([at, west], degrees(at, stepY, ["N", "S"]), "along"));
-    }
-    for (let at = Math.ceil(west / stepX) * stepX; at < east; at += stepX) {
-      this.ground.addLayer(L.polyline([[south, at], [north, at]], { className: "grid-line", weight: 1, interactive: false })).addLayer(label([north, at], degrees(at, stepX, ["E", "W"]), "up"));
-    }
+    const line = (from, to, text, name) => {
+      this.ground.addLayer(L.polyline([from, to], { className: "grid-line", weight: 1, interactive: false }));
+      if (fits(from, name)) this.ground.addLayer(label(from, text, name));
+    };
+    for (let at = Math.ceil(south / stepY) * stepY; at < north; at += stepY) line([at, west], [at, east], degrees(at, stepY, ["N", "S"]), "along");
+    for (let at = Math.ceil(west / stepX) * stepX; at < east; at += stepX) line([north, at], [south, at], degrees(at, stepX, ["E", "W"]), "up");
     this.ground.eachLayer((layer) => layer.bringToBack?.());
   }
 
