@@ -4,19 +4,13 @@ import { ApiError, get, post, setAway, setGuest, whenTokenNeeded } from "/static
 import { ChatView } from "/static/chat.js";
 import { languageChoice } from "/static/choice.js";
 import { byId, h, setText } from "/static/dom.js";
-import { GroupView, NewGroupView } from "/static/group.js";
 import { forget, rememberLetIn, wasLetIn } from "/static/kept.js";
 import { language, t } from "/static/language.js";
 import { Live } from "/static/live.js";
-import { NodeView } from "/static/node.js";
 import { Notices } from "/static/notices.js";
 import { outbox } from "/static/outbox.js";
-import { PeopleView } from "/static/people.js";
 import { person } from "/static/person.js";
-import { SearchView } from "/static/search.js";
-import { ThreadView } from "/static/thread.js";
 import { timeOf } from "/static/words.js";
-import { YouView } from "/static/you.js";
 
 const QUOTA_MS = 60_000; // a guest's messages beyond the quota are offered again
 const main = byId("main");
@@ -58,20 +52,20 @@ const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
   [/^\/with\/([0-9a-f]{64}(?:,[0-9a-f]{64}){0,5})$/, (feeds) => new ChatView({ feeds }), "chat"],
-  [/^\/g\/([0-9a-f]{40})$/, (group) => new GroupView({ group }), "chat"],
-  [/^\/t\/(public|[0-9a-f]{16}|[0-9a-f]{40})\/([0-9a-f]{40})$/, (conversation, id) => new ThreadView({ conversation, id }), "chat"],
-  [/^\/search$/, () => new SearchView(), "chat"],
+  [/^\/g\/([0-9a-f]{40})$/, (group) => new LaterView(t("Group"), async () => new (await import("/static/group.js")).GroupView({ group })), "chat"],
+  [/^\/t\/(public|[0-9a-f]{16}|[0-9a-f]{40})\/([0-9a-f]{40})$/, (conversation, id) => new LaterView(t("Thread"), async () => new (await import("/static/thread.js")).ThreadView({ conversation, id })), "chat"],
+  [/^\/search$/, () => new LaterView(t("Search"), async () => new (await import("/static/search.js")).SearchView()), "chat"],
   [/^\/write$/, () => new LaterView(t("Write privately"), async () => new (await import("/static/circle.js")).CircleView()), "chat"],
   [/^\/boards$/, () => new LaterView(t("Boards"), async () => new (await import("/static/boards.js")).BoardsView()), "chat"],
   [/^\/b\/([0-9a-f]{40})$/, (board) => new LaterView(t("Board"), async () => new (await import("/static/boards.js")).BoardView({ board })), "chat"],
-  [/^\/new$/, () => new NewGroupView(), "chat"],
-  [/^\/people$/, () => new PeopleView(), "people"],
+  [/^\/new$/, () => new LaterView(t("New group"), async () => new (await import("/static/group.js")).NewGroupView()), "chat"],
+  [/^\/people$/, () => new LaterView(t("People"), async () => new (await import("/static/people.js")).PeopleView()), "people"],
   [/^\/map$/, () => new LaterView(t("Map"), async () => new (await import("/static/map.js")).MapView()), "map"],
-  [/^\/node$/, () => new NodeView(), "node"],
+  [/^\/node$/, () => new LaterView(t("Node"), async () => new (await import("/static/node.js")).NodeView()), "node"],
 ];
 
 const letters = () => import("/static/letters.js");
-const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, (conversation, id) => new ThreadView({ conversation, id }), "chat"], [/^\/you$/, () => new YouView(), "you"]];
+const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, (conversation, id) => new LaterView(t("Thread"), async () => new (await import("/static/thread.js")).ThreadView({ conversation, id })), "chat"], [/^\/you$/, () => new LaterView(t("You"), async () => new (await import("/static/you.js")).YouView()), "you"]];
 
 function show({ focus = true } = {}) {
   view?.close?.();
