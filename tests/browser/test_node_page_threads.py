@@ -125,6 +125,11 @@ def test_a_public_message_is_answered_in_its_thread(browser: Browser) -> None:
         assert node.said == [
             {"text": "With bread", "conversation": "public", "reply_to": message_id("Lunch?")}
         ]
+        rows_of(page).nth(4).get_by_role("button", name="Answer Bob").click()
+        box(page).fill("How much?")
+        box(page).press("Enter")
+        expect(answering).to_contain_text("Lunch?")
+        assert node.said[-1]["reply_to"] == message_id("Leek")
         node.arrive(CYD, "With noodles", [message_id("Leek")])
         expect(rows_of(page).locator(".text")).to_contain_text(["With noodles"])
         assert page.evaluate("document.querySelectorAll('main img, main b, main script').length") == 0

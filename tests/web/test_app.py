@@ -33,7 +33,7 @@ from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, MessageKind
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.control.group_rows import GroupArrivingRow, GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import drafts
 from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
@@ -810,7 +810,7 @@ def test_a_thread_of_a_group_has_depths() -> None:
 def test_a_thread_of_a_conversation_has_what_a_message_answers_and_all_answers() -> None:
     node = FakeNode()
     node.arrive(CYD, "Which soup?", [message_id("answer")])
-    node.arrive(EVE, "Buy mine", [message_id("first"), message_id("arrived 20")])
+    buy = node.arrive(EVE, "Buy mine", [message_id("first"), message_id("arrived 20")])
     node.catalog.all_people[EVE] = make_person(EVE, "Eve", blocked=True)
     with serving(node) as address:
         found = ask(address, f"/api/thread?id={message_id('answer').hex()}").json
@@ -830,6 +830,14 @@ def test_a_thread_of_a_conversation_has_what_a_message_answers_and_all_answers()
             "The message that the first one answers has not arrived here.",
             "1 message of blocked people is hidden.",
         ]
+        node.arrive(CYD, "Hers is cold", [MessageId.from_hex(buy.id), message_id("bare")])
+        found = ask(address, f"/api/thread?id={message_id('first').hex()}").json
+        assert [(row["text"], row["depth"], row["answers"]) for row in found["rows"]][-1] == (
+            "Hers is cold",
+            2,
+            [],
+        )
+        assert "Buy mine" not in json.dumps(found)
         secret = message_id("secret").hex()
         private = ask(address, f"/api/thread?conversation={PRIVATE}&id={secret}").json
         assert [row["depth"] for row in private["rows"]] == [0, 1]
