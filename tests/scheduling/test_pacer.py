@@ -394,7 +394,20 @@ def test_talk_without_news_does_not_delay_requests(air: Pacer) -> None:
     for _ in range(8):
         now_us += AIR_PACKET_US
         air.heard(now_us, data=True)
+        air.heard_useful()
     assert waits_us(air, now_us) == packets_us(*limits.AFTER_DATA_PACKETS)
+
+
+def test_strays_in_between_do_not_make_talk_forgotten(air: Pacer) -> None:
+    """Each kind let the other be forgotten: who sent both in turns kept all others from requesting."""
+    now_us = NOW_US
+    for _ in range(8):
+        now_us = talk(air, 1, 1, now_us)
+        now_us += AIR_PACKET_US
+        air.heard(now_us, data=True)
+        air.heard_useless(stray=True)
+    reply, _, request = waits_us(air, now_us)
+    assert request == reply
 
 
 def data(air: Pacer, *wastes: float) -> None:

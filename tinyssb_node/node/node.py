@@ -242,6 +242,7 @@ class Node:
         # Neighbours that hear the same face have now received it too.
         if outcome.kind in _CONTENT:
             self._entries.heard_content(queue, packet, outcome, now_us)
+            queue.heard_useful()
             self._note_waste(queue, outcome, digest, now_us)
         elif outcome.kind is _UNKNOWN:
             queue.heard_useless(stray=True)
@@ -253,6 +254,8 @@ class Node:
                 return [received, *effects] if received is not None else effects
         elif not any(isinstance(effect, SetChanged) for effect in effects):
             queue.heard_talk()
+        else:
+            queue.heard_useful()
         # Record its reception, before anything that follows from it.
         received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
         # Pass on what it added to the store, and send what may go now.

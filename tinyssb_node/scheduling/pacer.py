@@ -11,12 +11,12 @@ from tinyssb_node import limits
 from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
 from tinyssb_node.scheduling.trickle import RandomSource
 
-# Packets with refused ids, 2 for each: from here on ask as soon as we would answer.
+# Packets with refused ids, in excess of what was of use: from here on ask as soon as we would answer.
 _IN_VAIN_PACKETS: Final = 4
-# The same for unknown networks, in excess of the others: a batch of one is soon over.
+# The same for unknown networks: a batch of one is soon over.
 _STRAY_PACKETS: Final = 16
-# The same for packets about sets and requests that told us nothing new. One is forgotten with each other packet, and
-# each time that so many packets take: honest neighbours send few of them without data in between.
+# The same for packets about sets and requests that told us nothing new. One is also forgotten each time that so many
+# packets take: honest neighbours send few of them without data in between.
 _TALK_PACKETS: Final = 4
 _TALK_FORGOTTEN_PACKETS: Final = 16
 # The same for entries and chunks, coded or not, that added nothing, less those that did: replies to others are mostly
@@ -71,6 +71,9 @@ class Pacer:
 
     def heard_useless(self, *, stray: bool) -> None:
         """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
+
+    def heard_useful(self) -> None:
+        """Something else was heard: an entry or a chunk, or something new about sets."""
 
     def heard_talk(self) -> None:
         """The packet heard last, about a set or a request, told us nothing new."""
@@ -244,10 +247,8 @@ class ContentionPacer(Pacer):
 
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer. Behind a request no data is under way yet, so those who ask need not wait for it to end."""
-        self._in_vain = max(0, self._in_vain - 1)
-        self._strays = max(0, self._strays - 1)
         forgotten = (now_us - self._heard_us) / (_TALK_FORGOTTEN_PACKETS * self._packet_us)
-        self._talk = max(0.0, self._talk - 1 - forgotten)
+        self._talk = max(0.0, self._talk - forgotten)
         self._heard_us = now_us
         self._in_turn = self._in_turn and data
         self._count_load(now_us, data=data)
@@ -264,13 +265,19 @@ class ContentionPacer(Pacer):
         """See Pacer. To such packets, if they are more than others, we give way a few times only. Strays may be of
         another network, which has a right to the air: we give way more often, and not for ever."""
         if stray:
-            self._strays = min(self._strays + 2, 2 * _STRAY_PACKETS)
+            self._strays = min(self._strays + 1, 2 * _STRAY_PACKETS)
         else:
-            self._in_vain = min(self._in_vain + 2, 2 * _IN_VAIN_PACKETS)
+            self._in_vain = min(self._in_vain + 1, 2 * _IN_VAIN_PACKETS)
 
     def heard_talk(self) -> None:
         """See Pacer."""
-        self._talk = min(self._talk + 2, 2 * _TALK_PACKETS)
+        self._talk = min(self._talk + 1, 2 * _TALK_PACKETS)
+
+    def heard_useful(self) -> None:
+        """See Pacer."""
+        self._in_vain = max(0, self._in_vain - 1)
+        self._strays = max(0, self._strays - 1)
+        self._talk = max(0.0, self._talk - 1)
 
     def heard_data(self, waste: float) -> None:
         """See Pacer."""

@@ -209,6 +209,10 @@ class TransmitQueue:
         """The packet heard last, about a set or a request, told us nothing new."""
         self._pacer.heard_talk()
 
+    def heard_useful(self) -> None:
+        """See Pacer."""
+        self._pacer.heard_useful()
+
     def heard_data(self, waste: float) -> None:
         """The packet heard last was an entry or chunk, coded or not; *waste* tells how little it is worth, 0 if it
         added something to the store."""
