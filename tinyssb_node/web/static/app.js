@@ -48,12 +48,13 @@ class LaterView {
   }
 }
 
+const thread = (conversation, id) => new LaterView(t("Thread"), async () => new (await import("/static/thread.js")).ThreadView({ conversation, id }));
 const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
   [/^\/with\/([0-9a-f]{64}(?:,[0-9a-f]{64}){0,5})$/, (feeds) => new ChatView({ feeds }), "chat"],
   [/^\/g\/([0-9a-f]{40})$/, (group) => new LaterView(t("Group"), async () => new (await import("/static/group.js")).GroupView({ group })), "chat"],
-  [/^\/t\/(public|[0-9a-f]{16}|[0-9a-f]{40})\/([0-9a-f]{40})$/, (conversation, id) => new LaterView(t("Thread"), async () => new (await import("/static/thread.js")).ThreadView({ conversation, id })), "chat"],
+  [/^\/t\/(public|[0-9a-f]{16}|[0-9a-f]{40})\/([0-9a-f]{40})$/, thread, "chat"],
   [/^\/search$/, () => new LaterView(t("Search"), async () => new (await import("/static/search.js")).SearchView()), "chat"],
   [/^\/write$/, () => new LaterView(t("Write privately"), async () => new (await import("/static/circle.js")).CircleView()), "chat"],
   [/^\/boards$/, () => new LaterView(t("Boards"), async () => new (await import("/static/boards.js")).BoardsView()), "chat"],
@@ -65,7 +66,7 @@ const ROUTES = [
 ];
 
 const letters = () => import("/static/letters.js");
-const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, (conversation, id) => new LaterView(t("Thread"), async () => new (await import("/static/thread.js")).ThreadView({ conversation, id })), "chat"], [/^\/you$/, () => new LaterView(t("You"), async () => new (await import("/static/you.js")).YouView()), "you"]];
+const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, thread, "chat"], [/^\/you$/, () => new LaterView(t("You"), async () => new (await import("/static/you.js")).YouView()), "you"]];
 
 function show({ focus = true } = {}) {
   view?.close?.();
