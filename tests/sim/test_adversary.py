@@ -1,11 +1,22 @@
 """The searched adversary: what it does is replayed, judged, and bounded."""
 
 import statistics
+from dataclasses import replace
 
 import pytest
 
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.sim.adversary import SCENARIOS, alone, attacks, ground_of, judge, plan_of, play
+from tinyssb_node.sim.adversary import (
+    SCENARIOS,
+    Attack,
+    alone,
+    attacks,
+    ground_of,
+    judge,
+    median_run,
+    plan_of,
+    play,
+)
 from tinyssb_node.sim.hostile_station import Plan
 
 MOST = SCENARIOS["domain10"].most
@@ -26,6 +37,19 @@ def test_a_station_that_does_nothing_slows_nobody() -> None:
 def test_without_the_station_it_is_a_median_of_several_runs() -> None:
     assert 20e6 < alone("domain10", 1).agreed_us < 60e6
     assert {ground_of(seed) for seed in range(100)} == set(range(1, 9))
+
+
+def test_a_plan_is_judged_by_its_median_run_and_by_any_broken_rule() -> None:
+    """A message is late in 2 of 100 runs without a station: what counts is whether a plan makes it late."""
+    runs = [
+        Attack(seed=1, chance=number, plan=Plan(), slower=slower, delay_s=delay_s, allowed_s=60.0)
+        for number, (slower, delay_s) in enumerate(
+            [(1.0, 90.0), (3.3, 20.0), (1.2, 10.0), (1.1, 50.0), (2.9, 30.0)]
+        )
+    ]
+    assert median_run(runs, MOST) == replace(runs[4], runs=5)
+    failed = replace(runs[2], broken="law: too long on the air")
+    assert median_run([*runs[:2], failed, *runs[3:]], MOST) == replace(failed, runs=5)
 
 
 def test_processes_find_the_same() -> None:

@@ -12,7 +12,7 @@ HOUR_US = 3_600_000_000
 
 
 def sent_by(plan: Plan, hours: float = 0.05) -> AttackedSimulation:
-    simulation = AttackedSimulation("domain10", 1, plan, hours, 1)
+    simulation = AttackedSimulation("domain10", 0, plan, hours, 1)
     simulation.run()
     return simulation
 
