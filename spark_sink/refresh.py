@@ -275,7 +275,9 @@ class Refresh:
     def _newest_us(self) -> int:
         """Return the newest mesh time of any record; as on the page, times ahead of the job do not count, unless all
         are."""
-        ended_us = boot_times(self._clocks, stored.boots(self._database)).until_us
+        with self._lock:
+            boots = stored.boots(self._database)
+        ended_us = boot_times(self._clocks, boots).until_us
         if not len(ended_us):
             return 0
         past_us = ended_us[ended_us <= self._latest_us()]

@@ -17,7 +17,7 @@ from spark_sink.facts_loader import FactsLoader, Stretch
 from spark_sink.refresh import Refresh
 from spark_sink.serving import day_sums, dirty_hours
 from spark_sink.serving.connect import open_for_writing
-from spark_sink.serving.database import table_of
+from spark_sink.serving.database import Database, table_of
 from spark_sink.serving.meta import SIGHTS_SINCE, read_number
 from tests.spark_sink import contents
 from tests.spark_sink.logs import digits
@@ -71,6 +71,31 @@ def test_batches_can_be_merged_while_facts_are_loaded_and_derived(
     assert count(stream, "dirty") == 1, "what was marked meanwhile is still to be done"
     monkeypatch.undo()
     stream.refresh.run_to_end()
+    assert count(stream, "dirty") == 0
+
+
+class Guarded:
+    """A database that is used under a lock only: else statements of two threads lock each other's tables."""
+
+    def __init__(self, database: Database, lock: threading.Lock) -> None:
+        self._inner = database
+        self._lock = lock
+
+    def __getattr__(self, name: str) -> object:
+        assert name == "beside" or self._lock.locked(), f"{name} is called without the lock"
+        return getattr(self._inner, name)
+
+
+@pytest.mark.parametrize("to_end", [False, True])
+def test_the_database_is_used_under_the_lock_only(stream: Stream, *, to_end: bool) -> None:
+    lock = threading.Lock()
+    database = Guarded(stream.database, lock)
+    refresh = Refresh(database, lock, lambda: 4 * 10**15)  # type: ignore[arg-type] # all that it uses
+    if to_end:
+        refresh.run_to_end()
+    else:
+        while refresh.run_pass():
+            pass
     assert count(stream, "dirty") == 0
 
 
