@@ -588,8 +588,8 @@ def test_a_group_is_changed_once_after_a_preview() -> None:
         for _ in range(2):  # the answer was lost, and the page asks again
             answer = post(address, "/api/group/change", change("exclude", BOB, group=GROUP))
             assert (answer.status, answer.json["group"]) == (200, GROUP)
-        post(address, "/api/group/change", change("leave", group=GROUP))
-        ski = change("create", CYD, name=" Ski ", erase_days=30)
+        post(address, "/api/group/change", change("leave", group=GROUP, once="once-0002"))
+        ski = change("create", CYD, name=" Ski ", erase_days=30, once="once-0003")
         lines = post(address, "/api/group/preview", ski).json["lines"]
         assert any("18 packets, 3.7 s of airtime" in line for line in lines)
         assert any("erased after 30 days" in line for line in lines)
@@ -748,7 +748,10 @@ def test_a_big_file_is_sent_after_its_author_agreed() -> None:
         assert "323 packets" in asked.json["message"]
         assert node.said == []
         assert post(address, "/api/group/attach", sending(bytes(32_000), agreed=True)).status == 200
-        assert post(address, "/api/group/attach", sending(bytes(32_001), agreed=True)).status >= 400
+        assert (
+            post(address, "/api/group/attach", sending(bytes(32_001), agreed=True, once="once-0002")).status
+            >= 400
+        )
     assert len(node.said) == 1
 
 
@@ -885,15 +888,20 @@ def test_words_are_found_in_groups_and_elsewhere() -> None:
 def test_a_group_is_renamed_and_muted() -> None:
     node = with_group(FakeNode())
     with serving(node) as address:
-        rename = change("rename", group=GROUP, name=" Ski ")
+        rename = change("rename", group=GROUP, name=" Ski ", once="once-0002")
         lines = post(address, "/api/group/preview", rename).json["lines"]
         assert any("2 packets" in line for line in lines)
         assert "Named the group Ski" in post(address, "/api/group/change", rename).json["done"]
-        assert post(address, "/api/group/change", change("rename", group=GROUP, name=" ")).status == 400
+        assert (
+            post(
+                address, "/api/group/change", change("rename", group=GROUP, name=" ", once="once-0003")
+            ).status
+            == 400
+        )
         assert not ask(address, f"/api/group?group={GROUP}").json["muted"]
         post(address, "/api/group/change", change("mute", group=GROUP))
         assert ask(address, f"/api/group?group={GROUP}").json["muted"]
-        post(address, "/api/group/change", change("unmute", group=GROUP))
+        post(address, "/api/group/change", change("unmute", group=GROUP, once="once-0004"))
     assert node.changes == [("rename Ski", GROUP, ()), ("mute", GROUP, ()), ("unmute", GROUP, ())]
 
 

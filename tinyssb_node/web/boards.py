@@ -73,18 +73,16 @@ def board_routes(service: PageService) -> list[Route]:
     async def create(request: Request) -> Shape:
         body = await body_of(request)
         name, once = _named(body.get("name")), once_of(body)
-        return await service.once((name, once), lambda node: create_board(node, name))
+        return await service.once(once, lambda node: create_board(node, name))
 
     async def change(request: Request) -> Shape:
         draft = draft_of(await body_of(request))
-        return await service.once(draft, lambda node: change_board(node, draft))
+        return await service.once(draft.once, lambda node: change_board(node, draft))
 
     async def answer(request: Request) -> Shape:
         body = await body_of(request)
         id_, accept, once = message_id_of(body.get("board")), body.get("accept") is True, once_of(body)
-        return await service.once(
-            (id_, accept, once), lambda node: answer_invitation(node, id_, accept=accept)
-        )
+        return await service.once(once, lambda node: answer_invitation(node, id_, accept=accept))
 
     return [
         json_route("/api/boards", lambda _request: service.read(list_boards)),

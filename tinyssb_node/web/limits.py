@@ -58,6 +58,11 @@ CALL_S: Final = 10.0
 SHUTDOWN_S: Final = 2
 """Seconds that an answer under way has to end when the server stops."""
 assert SHUTDOWN_S < COMPANION_END_S
+REST_S: Final = 3_600.0
+"""Seconds without a request or an open connection after which the page gives its memory back: all quotas that it counts
+in memory are for an hour."""
+ANSWERS_MAX: Final = 256
+"""Answers that are kept for pages that lost theirs: the 50 messages that may wait on each of five phones."""
 PHONES_MAX: Final = 64
 """Phones of guests: each may write a feed, which takes one of 255 places in everybody's set."""
 PHONES_PER_HOUR: Final = 20

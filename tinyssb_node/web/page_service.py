@@ -3,8 +3,7 @@
 import asyncio
 import json
 import time
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
@@ -21,6 +20,7 @@ from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
+from tinyssb_node.web.answers import PublishedAnswers
 from tinyssb_node.web.errors import EventLogUnreadableError
 from tinyssb_node.web.history import EventHistory, until
 from tinyssb_node.web.opener import NodeOpener
@@ -81,8 +81,13 @@ class NodeWorker:
 class PageService:
     """Reader and writer for pages, and notifier of pages that listen."""
 
-    def __init__(self, opener: NodeOpener, *, tick_s: float, sign_s: float) -> None:
-        """Create a service that polls every *tick_s* seconds, and sends a keepalive after *sign_s* without changes."""
+    def __init__(
+        self, opener: NodeOpener, answered: PublishedAnswers, *, tick_s: float, sign_s: float
+    ) -> None:
+        """Create a service that polls every *tick_s* seconds, and sends a keepalive after *sign_s* without changes.
+
+        What *answered* knows is not published again.
+        """
         self._opener = opener
         self._reader = NodeWorker(opener, "reading")
         self._writer = NodeWorker(opener, "writing")
@@ -92,7 +97,8 @@ class PageService:
         self._checked_s = -limits.CHECK_S
         self._streams = EventStreams(poll=self._poll, events=self._events, tick_s=tick_s, heartbeat_s=sign_s)
         self._sign_s = sign_s
-        self._sent: OrderedDict[Hashable, asyncio.Task[Shape]] = OrderedDict()
+        self._answered = answered
+        self._publishing: dict[str, asyncio.Task[Shape]] = {}
         self._problem: str | None = None
         self._pinged_s = 0.0
         self._ready = asyncio.Event()
@@ -128,11 +134,11 @@ class PageService:
 
     async def say(self, message: OutgoingMessage) -> Shape:
         """Publish a message, once, however often the same page requests it. Raises LocalError."""
-        return await self.once(message, lambda node: views.say(node, message))
+        return await self.once(message.once, lambda node: views.say(node, message))
 
     async def change_group(self, change: GroupChange, once: str) -> Shape:
         """Make a change of a group, once in the same way. Raises LocalError."""
-        return await self.once((change, once), lambda node: views.change_group(node, change))
+        return await self.once(once, lambda node: views.change_group(node, change))
 
     async def preview_group(self, change: GroupChange) -> Shape:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
@@ -144,7 +150,7 @@ class PageService:
 
     async def attach(self, draft: GroupFileDraft, once: str, *, agreed: bool) -> Shape:
         """Publish a file in a group, once in the same way. Raises LocalError."""
-        return await self.once((draft, once), lambda node: views.attach(node, draft, agreed=agreed))
+        return await self.once(once, lambda node: views.attach(node, draft, agreed=agreed))
 
     async def file_cost(self, draft: ConversationFileDraft) -> Shape:
         """Return what a file in a conversation would cost. Raises LocalError."""
@@ -152,7 +158,7 @@ class PageService:
 
     async def publish_file(self, draft: ConversationFileDraft, once: str, *, agreed: bool) -> Shape:
         """Publish a file in a conversation, once in the same way. Raises LocalError."""
-        return await self.once((draft, once), lambda node: views.publish_file(node, draft, agreed=agreed))
+        return await self.once(once, lambda node: views.publish_file(node, draft, agreed=agreed))
 
     async def conversation_file(self, message: MessageId) -> tuple[File, str]:
         """Return the file in a message of a conversation, and a safe name for it. Raises LocalError."""
@@ -178,23 +184,27 @@ class PageService:
         """Return the file in a message of a group, and a safe name for it. Raises LocalError."""
         return await self._writer.with_node(lambda node: group_files.fetch(node.client, group, message))
 
-    async def once(self, request: Hashable, action: Callable[[NodeSession], Shape]) -> Shape:
-        """Do *action*, which publishes something, once for each *request*. Raises LocalError."""
+    async def once(self, once: str, action: Callable[[NodeSession], Shape]) -> Shape:
+        """Do *action*, which publishes something, once for all requests with the same id. Raises LocalError."""
         await self._wait_until_ready()
-        sending = self._sent.get(request)
-        if sending is None:
-            sending = asyncio.create_task(self.change(action))
-            sending.add_done_callback(lambda task: self._was_sent(request, task))
-            self._sent[request] = sending
-            if len(self._sent) > 256:  # remembered for pages that lost the answer and send again
-                self._sent.popitem(last=False)
+        if (answer := self._answered.find(once)) is not None:
+            return answer
+        publishing = self._publishing.get(once)
+        if publishing is None:
+            publishing = asyncio.create_task(self.change(lambda node: self._publish(node, once, action)))
+            publishing.add_done_callback(lambda task: self._was_published(once, task))
+            self._publishing[once] = publishing
         # A page that is closed does not cancel its request.
-        return await asyncio.shield(sending)
+        return await asyncio.shield(publishing)
 
-    def _was_sent(self, request: Hashable, sending: asyncio.Task[Shape]) -> None:
-        if sending.cancelled() or sending.exception() is not None:
-            self._sent.pop(request, None)
-        else:
+    def _publish(self, node: NodeSession, once: str, action: Callable[[NodeSession], Shape]) -> Shape:
+        answer = action(node)
+        self._answered.note(once, answer)
+        return answer
+
+    def _was_published(self, once: str, publishing: asyncio.Task[Shape]) -> None:
+        del self._publishing[once]
+        if not publishing.cancelled() and publishing.exception() is None:
             self._streams.notify()
 
     async def node(self) -> Shape:

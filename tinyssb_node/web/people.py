@@ -39,7 +39,7 @@ def people_routes(service: PageService) -> list[Route]:
     async def alias(request: Request) -> Shape:
         body = await body_of(request)
         said, once = text_of(body, "name", PETNAME_MAX).strip(), once_of(body)
-        return await service.once((said, once), lambda node: call_us(node, said))
+        return await service.once(once, lambda node: call_us(node, said))
 
     return [
         json_route("/api/follow", follow, "POST"),

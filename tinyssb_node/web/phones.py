@@ -25,6 +25,7 @@ from tinyssb_node.errors import BadRequestError, BusyError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PageNotFoundError, PhonesFileError
+from tinyssb_node.web.private_files import replace_file
 from tinyssb_node.web.tokens import read_token
 
 PROOF: Final = b"tinyssb web phone 1\x00"
@@ -186,13 +187,8 @@ class PhoneRegistry:
             os.close(descriptor)
 
     def _store(self, phones: list[Phone]) -> None:
-        fresh = self._file.with_suffix(".new")
         try:
-            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
-                opened.write(serialize_phones(phones))
-                opened.flush()
-                os.fsync(opened.fileno())
-            fresh.replace(self._file)
+            replace_file(self._file, serialize_phones(phones))
         except OSError as error:
             raise PhonesFileError(self._file, str(error)) from error
 

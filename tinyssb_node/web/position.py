@@ -68,11 +68,11 @@ def position_routes(service: PageService) -> list[Route]:
     async def share(request: Request) -> Shape:
         body = await body_of(request)
         place, once = place_of(body), once_of(body)
-        return await service.once((place, once), lambda node: share_position(node, place))
+        return await service.once(once, lambda node: share_position(node, place))
 
     async def stop(request: Request) -> Shape:
         once = once_of(await body_of(request))
-        return await service.once(("position stop", once), stop_position)
+        return await service.once(once, stop_position)
 
     return [
         json_route("/api/position", lambda _request: service.read(own_position)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
+from tinyssb_node.web.answers import PublishedAnswers
 from tinyssb_node.web.app import make_app
 from tinyssb_node.web.errors import PageStartError
 from tinyssb_node.web.page_server.access import TokenAuthenticator
@@ -20,6 +21,7 @@ from tinyssb_node.web.page_server.map_tiles import MapTiles
 from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.phones import PhoneRegistry
+from tinyssb_node.web.rest import rest, take_listener
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,13 +42,15 @@ def make_server(
     map_file: Path | None = None,
     tick_s: float = 1.0,  # a Pi's core spends some thousandths on looking for news
     sign_s: float = limits.SIGN_S,
+    rest_s: float | None = None,
 ) -> PageServer:
     """Create the server of the page for the node that *opener* opens; it gets its socket when it runs.
 
-    *folder* has the files of guests' phones; without it there are no guests. *map_file* has the
-    tiles of the map.
+    *folder* has the files of guests' phones, and the answers of the last requests; without it there are no guests.
+    *map_file* has the tiles of the map. After *rest_s* seconds without use the server ends.
     """
-    service = PageService(opener, tick_s=tick_s, sign_s=sign_s)
+    answered = PublishedAnswers(folder / "web-answers.json" if folder is not None else None)
+    service = PageService(opener, answered, tick_s=tick_s, sign_s=sign_s)
     # Browsers share cookies between the ports of a machine.
     gate = TokenAuthenticator(
         token,
@@ -83,7 +87,7 @@ def make_server(
             )
         ),
     )
-    return PageServer(config, service.stop)
+    return PageServer(config, service.stop, rest_s=rest_s)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -107,12 +111,15 @@ def serve(
     announce: Callable[[int], None],
     tls: PageCertificate | None = None,
     supervised: bool = False,
+    rest_s: float = limits.REST_S,
 ) -> None:
-    """Serve the page until SIGINT or SIGTERM, or, *supervised*, until standard input ends.
+    """Serve the page until SIGINT or SIGTERM, or, *supervised*, until standard input ends. After *rest_s* seconds
+    without use, the process [rests](docs/decisions/0127-page-at-rest.md), and calls this again at a connection.
 
-    *announce* is called with the port. Raises PageStartError.
+    *announce* is called with the port, and not again after a rest. Raises PageStartError.
     """
-    with bind(host, port) as listener:
+    rested = take_listener()
+    with rested or bind(host, port) as listener:
         port = listener.getsockname()[1]
         server = make_server(
             opener,
@@ -122,11 +129,15 @@ def serve(
             tls=tls,
             folder=opener.folder,
             map_file=opener.map_file,
+            rest_s=rest_s,
         )
         if supervised:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
-        announce(port)
-        server.run_until_signal(listener)
+        if rested is None:
+            announce(port)
+        server.run_until_signal(listener.dup())  # the server closes its socket
+        if server.rested:
+            rest(listener, supervised=supervised)
 
 
 def _end_with_input(server: PageServer) -> None:
