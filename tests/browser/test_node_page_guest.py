@@ -1,22 +1,27 @@
 """Guests at the node's page: a key of the phone's own, entries signed in the browser, carried by the node."""
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.poor_link import PoorLink, over
-from tests.browser.test_node_page import box, said
+from tests.browser.test_node_page import box, noisy_picture, said
 from tests.browser.test_node_page_daemon import ask_until, free_port
+from tests.browser.test_node_page_pictures import choose, packets_in
 from tests.browser.visits import Visit
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
-from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.catalog.rows import MessageKind, MessageRow
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.chat import Alias, ChatPost, Text, parse
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.telemetry import (
     DEGREE,
     PositionRecord,
@@ -27,8 +32,10 @@ from tinyssb_node.content.telemetry import (
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, MessageId
+from tinyssb_node.screens.conversation_files import read_file_of
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.words import serialize_words, word_list
+from tinyssb_node.web import limits
 from tinyssb_node.web.phones import PROOF
 from tinyssb_node.web.tokens import make_token
 
@@ -57,7 +64,7 @@ def of_entries(page: Page, call: str, *arguments: object) -> object:
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
-@pytest.mark.parametrize("size", [1, 20, 26, 27, 28, 29, 46, 47, 48, 49, 126, 127, 128, 200, 1_000])
+@pytest.mark.parametrize("size", [1, 20, 26, 27, 28, 29, 46, 47, 48, 49, 126, 127, 128, 200, 1_000, 11_828])
 def test_an_entry_signed_in_the_browser_is_that_of_the_node(
     script: Page, dialect: Dialect, size: int
 ) -> None:
@@ -109,6 +116,34 @@ def test_contents_made_in_the_browser_are_read_by_nodes(script: Page) -> None:
         ChatPost(text="Hm", said_s=1_800_000_059),
         Alias(name="Zoë"),
     ]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        File("", "", b"\0"),
+        File("a", "", bytes(3)),
+        File("map.webp", "image/webp", b"\x00\xff\x10"),
+        File("Grüße 🏔.webp", "image/webp", bytes(range(256)) * 15),
+        File("m" * 64, "t" * 40, b"\xff" * 11_700),
+    ],
+)
+def test_a_file_made_in_the_browser_is_that_of_the_node(script: Page, file: File) -> None:
+    found = script.evaluate(
+        """async ([name, type, data, nowS]) => {
+          const { fileContent, guestFiles } = await import('/static/guestfile.js');
+          const { split, toHex } = await import('/static/entries.js');
+          const content = fileContent({ name, type, data }, nowS);
+          return [toHex(content), (await split(content, 'spec')).chunks.length, guestFiles.sizeMax];
+        }""",
+        [file.name, file.type, base64.b64encode(file.data).decode(), 1_800_000_059],
+    )
+    content = serialize_file(replace(file, said_s=1_800_000_000))
+    key = SigningKey(SEED)
+    made = compose(Network(b""), key, Tip(key.feed_id, Dialect.SPEC, 0, None), content)
+    assert found[:2] == [content.hex(), len(made.chunks)]
+    assert len(file.data) <= found[2]
+    assert 1 + len(made.chunks) <= limits.PUBLISH_PACKETS_MAX
 
 
 PLACES = [
@@ -296,6 +331,63 @@ def test_two_guests_write_as_themselves_and_another_node_reads_them(
                 assert not visit.wide()
             lost = ("ERR_EMPTY_RESPONSE", "ERR_CONNECTION", "401")
             assert [one for one in doras.complaints if not any(word in one for word in lost)] == []
+
+
+def test_a_guest_sends_a_picture_that_the_phone_made_to_fit_and_signed(
+    browser: Browser, hut: tuple[Path, Path, str, str]
+) -> None:
+    *_, address, token = hut
+    with (
+        two_nodes(hut) as (_, talk, link, near),
+        Visit(browser, near, width=320, worker=True) as cyds,
+        Visit(browser, address, width=390) as doras,
+    ):
+        cyd, dora = enter(cyds, near, token), enter(doras, address, token)
+        begin(cyd, "Cyd")
+        panel = choose(cyd, "hut.bmp", noisy_picture(300))
+        size, status = panel.get_by_label("Size of the picture"), panel.get_by_role("status")
+        expect(size).to_have_value("40")
+        expect(size.get_by_role("option")).to_have_count(3)
+        expect(status).to_contain_text("Everyone in the mesh can read it.")
+        expect(status).to_contain_text("The node takes 119 packets more of you in this hour.")
+        size.select_option("80")
+        expect(panel.get_by_role("button", name="Send file")).to_be_visible()
+        packets = packets_in(panel)
+        assert 40 < packets <= 80
+        assert cyds.barriers() == []
+        assert not cyds.wide()
+        panel.get_by_role("button", name="Send file").click()
+        expect(panel).to_be_hidden()
+        for page in (cyd, dora):
+            picture = page.get_by_role("img", name="hut.webp")
+            expect(picture).to_be_visible(timeout=PATIENCE_S * 1e3)
+            assert picture.evaluate("(one) => one.decode().then(() => one.naturalWidth > 80)")
+        assert heard(talk, 1)[0][0] == "Cyd"
+        (row,) = talk.catalog.messages("public")
+        assert (row.kind, 1 + row.chunks) == (MessageKind.FILE, packets)
+        ask_for_bytes = "async (href) => [...new Uint8Array(await (await fetch(href)).arrayBuffer())]"
+        shown = dora.evaluate(ask_for_bytes, f"/api/guest/file?id={row.id.hex()}")
+        assert read_file_of(talk, row.id)[0].data == bytes(shown)
+        # What is more than the node takes is refused before it is signed.
+        choose(cyd, "other.bmp", noisy_picture(300))
+        expect(status).to_have_text(
+            re.compile(r"This file has \d+ packets. The node takes \d+ packets more of you in this hour.")
+        )
+        expect(panel.get_by_role("button", name=re.compile("Send"))).to_have_count(0)
+        assert cyds.barriers() == []
+        size.select_option("20")
+        expect(panel.get_by_role("button", name="Send file")).to_be_visible()
+        # Without the node nothing says how much it takes: nothing is signed.
+        link.down = True
+        expect(cyd.locator("#connection-text")).to_contain_text("Offline since")
+        panel.get_by_role("button", name="Send file").click()
+        expect(status).to_contain_text("Not sent. The page’s server does not answer.", timeout=60_000)
+        link.down = False
+        expect(cyd.locator("#connection-text")).to_have_text("Live", timeout=PATIENCE_S * 1e3)
+        panel.get_by_role("button", name="Send file").click()
+        expect(panel).to_be_hidden()
+        expect(dora.get_by_role("img", name="other.webp")).to_be_visible(timeout=PATIENCE_S * 1e3)
+        expect(cyd.locator(".outbox .text")).to_have_count(0)
 
 
 def positions(talk: NodeSession) -> list[tuple[str | None, PositionRecord]]:

@@ -15,6 +15,7 @@ from tests.web.fake import GROUP, TOKEN, FakeNode, serving, with_group
 from tinyssb_node.catalog.rows import SealedRow
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.control.rows import ImportedRow, RefusedRow
 from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.chain import Tip
@@ -222,6 +223,46 @@ def test_the_node_carries_what_a_phone_signed_and_nothing_else(tmp_path: Path) -
         assert about["left"] < limits.PHONE_PACKETS - 5
 
 
+def test_a_file_counts_once_and_one_beyond_the_quota_is_not_begun(tmp_path: Path) -> None:
+    picture = File("hut.webp", "image/webp", bytes(range(256)) * 16, said_s=1_800_000_000)
+    with running(tmp_path) as (address, _, cookie):
+        bind(address, cookie, CYD)
+        headers = {"cookie": cookie}
+        contents = (serialize_file(replace(picture, data=picture.data[at:])) for at in range(3))
+        one, two, three = entries(CYD, *contents)
+        packets = (one.packet, *one.chunks)
+        assert len(packets) == 43
+        for counted in ({"entries": 1, "chunks": 42, "held": 0}, {"entries": 0, "chunks": 0, "held": 43}):
+            assert hand_over(address, cookie, *packets).json == counted
+            left = ask(address, "/api/guest", headers=headers).json["left"]
+            assert left == limits.PHONE_PACKETS - 43
+        assert hand_over(address, cookie, two.packet, *two.chunks).status == 200
+        answer = hand_over(address, cookie, three.packet, *three.chunks)
+        assert (answer.status, answer.json["code"]) == (503, "busy")
+        assert ask(address, "/api/guest", headers=headers).json["seq"] == 2
+        rows = ask(address, "/api/guest/messages", headers=headers).json["rows"]
+        assert [(row["kind"], row["own"], row["file"]["picture"]) for row in rows] == [
+            ("file", True, True)
+        ] * 2
+        found = ask(address, rows[0]["file"]["href"], headers=headers)
+        assert (found.headers["content-type"], found.body) == ("image/webp", picture.data)
+
+
+def test_what_the_node_could_not_take_is_not_counted(tmp_path: Path) -> None:
+    home = tmp_path / "ana"
+    make_home(home, name="ana")
+    opener = NodeOpener(Home.find(str(home), {}), None)
+    with serving(opener, token=TOKEN, folder=home) as address:
+        cookie = enter(address, make_token(home / "web.guest"))
+        with daemon(home):
+            bind(address, cookie, CYD)
+        (one,) = entries(CYD, b"a" * 20)
+        assert hand_over(address, cookie, one.packet).status >= 500
+        with daemon(home):
+            left = ask(address, "/api/guest", headers={"cookie": cookie}).json["left"]
+        assert left == limits.PHONE_PACKETS
+
+
 def test_a_fork_of_a_phone_is_refused_and_freezes_its_feed_alone(tmp_path: Path) -> None:
     with running(tmp_path) as (address, home, cookie):
         bind(address, cookie, CYD)
@@ -240,7 +281,7 @@ def test_a_fork_of_a_phone_is_refused_and_freezes_its_feed_alone(tmp_path: Path)
         [1],
         ["x"],
         [b64encode(bytes(119)).decode()],
-        [b64encode(bytes(120)).decode()] * 43,
+        [b64encode(bytes(120)).decode()] * (limits.PUBLISH_PACKETS_MAX + 1),
         [None],
     ],
 )

@@ -149,6 +149,19 @@ def test_a_phone_and_all_guests_together_have_quotas(hut: Hut) -> None:
     assert hut.registry.packets_left(phones[4]) == limits.PHONE_PACKETS
 
 
+def test_what_the_node_did_not_take_is_given_back_within_its_hour(hut: Hut) -> None:
+    phone = hut.enter(CYD)
+    charged_s = hut.registry.charge(phone, 100)
+    hut.clock.now_s += 60
+    hut.registry.charge(phone, 20)
+    hut.registry.give_back(phone, 40, charged_s)
+    assert hut.registry.packets_left(phone) == 40
+    hut.clock.now_s += 3_540
+    assert hut.registry.packets_left(phone) == limits.PHONE_PACKETS - 20
+    hut.clock.now_s += 60
+    assert hut.registry.packets_left(phone) == limits.PHONE_PACKETS
+
+
 def test_a_message_of_the_most_letters_fits_one_request() -> None:
     content = limits.TEXT_MAX + 64  # of letters of one byte
     assert 1 + -(-content // 100) <= limits.PUBLISH_PACKETS_MAX

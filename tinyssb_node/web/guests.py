@@ -12,7 +12,7 @@ from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.files import File
 from tinyssb_node.control.client import DaemonError
 from tinyssb_node.control.rows import ImportedRow
-from tinyssb_node.errors import BadRequestError
+from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.limits import PACKET_SIZE
@@ -125,8 +125,13 @@ def _writing_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
         packets = packets_of(await body_of(request))
         if phone.feed is None:
             raise BadRequestError("This phone has not shown yet whose key it has.")
-        phones.charge(phone, len(packets))
-        row = await service.carry(phone.feed, packets)
+        charged_s = phones.charge(phone, len(packets))
+        try:
+            row = await service.carry(phone.feed, packets)
+        except LocalError:
+            phones.give_back(phone, len(packets), charged_s)
+            raise
+        phones.give_back(phone, row.held, charged_s)  # a phone that lost the answer sends all again
         if problem := refused_in_words(row):
             raise problem
         return {"entries": row.entries, "chunks": row.chunks, "held": row.held}

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tinyssb_node.content.limits import FILE_NAME_MAX, FILE_TYPE_MAX
-from tinyssb_node.limits import COMPANION_END_S, GROUP_FILE_MAX
+from tinyssb_node.limits import COMPANION_END_S, GROUP_FILE_MAX, IMPORT_PACKETS_MAX, PACKET_SIZE
 
 EACH_MAX: Final = 12
 """Connections from one address at a time, a quarter of all: browsers open six, and a phone may have two of them."""
@@ -79,5 +79,7 @@ SEALED_SIZE_MAX: Final = 4_200
 """Bytes of one of them: TEXT_MAX letters of one byte, with all around them."""
 AGAIN_MAX: Final = 16
 """Messages that a phone asks for again, since packets of them were missing."""
-PUBLISH_PACKETS_MAX: Final = 42
-"""Packets of one message of a phone: TEXT_MAX letters of one byte, with all around it."""
+PUBLISH_PACKETS_MAX: Final = PHONE_PACKETS
+"""Packets of one message of a phone: a picture may take all of its hour. TEXT_MAX letters of one byte take 42."""
+assert PUBLISH_PACKETS_MAX * (PACKET_SIZE * 4 // 3 + 4) + 1_024 < BODY_MAX
+assert PUBLISH_PACKETS_MAX <= IMPORT_PACKETS_MAX

@@ -65,7 +65,7 @@ class PhoneRegistry:
         self._secure = secure
         self._now_s = now_s
         self._entered: deque[float] = deque()
-        self._sent: dict[str, deque[tuple[float, int]]] = {}
+        self._sent: dict[str, list[tuple[float, int]]] = {}  # packets are negative when they were given back
 
     def phones(self) -> list[Phone]:
         """Return all phones. Raises PhonesFileError."""
@@ -154,22 +154,27 @@ class PhoneRegistry:
         own = sum(count for _, count in self._sent.get(phone.id, ()))
         return max(0, min(limits.PHONE_PACKETS - own, limits.GUEST_PACKETS - everybody))
 
-    def charge(self, phone: Phone, packets: int) -> None:
-        """Count *packets* of *phone*. Raises BusyError, and counts nothing, if that is more than are left."""
+    def charge(self, phone: Phone, packets: int) -> float:
+        """Count *packets* of *phone*; return the time of it. Raises BusyError, and counts nothing, if that is more than
+        are left."""
         if packets > self.packets_left(phone):
             raise BusyError(
                 f"The node takes {limits.PHONE_PACKETS} packets an hour of a guest, and {limits.GUEST_PACKETS} of all.",
                 "Your messages wait on your phone, and are sent later.",
             )
-        self._sent.setdefault(phone.id, deque()).append((self._now_s(), packets))
+        now_s = self._now_s()
+        self._sent.setdefault(phone.id, []).append((now_s, packets))
+        return now_s
+
+    def give_back(self, phone: Phone, packets: int, charged_s: float) -> None:
+        """Count *packets* of *phone* no longer that were charged then: the node had them already, or could not take
+        them."""
+        self._sent.setdefault(phone.id, []).append((charged_s, -packets))
 
     def _forget_old(self) -> None:
         since_s = self._now_s() - _HOUR_S
-        for id_, sent in list(self._sent.items()):
-            while sent and sent[0][0] <= since_s:
-                sent.popleft()
-            if not sent:
-                del self._sent[id_]
+        recent = {id_: [one for one in sent if one[0] > since_s] for id_, sent in self._sent.items()}
+        self._sent = {id_: sent for id_, sent in recent.items() if sent}
 
     # --- The file ---
 

@@ -4,18 +4,34 @@ import { ApiError, newId, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
 import { toBase64 } from "/static/entries.js";
 import { t, tn } from "/static/language.js";
+import { person } from "/static/person.js";
 import { costOf, line, size } from "/static/words.js";
 
-const FILE_MAX = 32_000; // bytes that a message to a group carries, and that this page sends to others
 const NAME_MAX = 64; // bytes
-const BUDGETS = [20, 40, 80, 160, 320]; // packets of a picture
-const USUAL = 160; // of one that is too large: half a minute of air at SF7
 const PACKET = 100; // bytes of a file in a packet
 const AROUND = 250; // bytes around a file: its name and type, and what encrypts it
 const ATTEMPTS = 3; // at making a picture small enough: only the node knows how many packets it takes
 const bytesOf = (text) => new TextEncoder().encode(text).length;
 
 let preferred = null; // packets that were chosen for the last picture
+
+/** Returns the address of requests about a file: there are others for groups. */
+const addressOf = ({ group }) => (group ? "/api/group/attach" : "/api/attach");
+
+/** What the node makes and publishes for its user. */
+const nodeFiles = {
+  sizeMax: 32_000, // bytes that a message to a group carries, and that this page sends to others
+  budgets: [20, 40, 80, 160, 320], // packets of a picture
+  usual: 160, // of one that is too large: half a minute of air at SF7
+  unchanged: 32_000, // bytes of a picture that is sent as it is unless its sender chooses otherwise
+
+  async cost(request) {
+    const found = await post(`${addressOf(request)}/cost`, request);
+    return { ...found, words: `${costOf(found)}. ${t("This is for sending it once; packets that a peer misses are sent again.")}` };
+  },
+
+  send: (request) => post(addressOf(request), { ...request, agreed: true }), // the button was pressed below the cost
+};
 
 export class Attachment {
   /** `replyTo()` returns the id of the message that is answered; `sent(answer)` is called when it was published. */
@@ -57,17 +73,18 @@ export class Attachment {
     return this.group === null ? { conversation: this.conversation } : { group: this.group };
   }
 
-  /** Returns the address of the requests: there are others for groups. */
-  get address() {
-    return this.group === null ? "/api/attach" : "/api/group/attach";
-  }
-
   async choose(file) {
     if (!file) return;
     this.clear();
     this.file = file;
     this.panel.hidden = false;
     setText(this.title, line(file.name));
+    try {
+      this.files ??= person.guest ? (await import("/static/guestfile.js")).guestFiles : nodeFiles;
+    } catch {
+      this.fail(t("The page’s server does not answer."));
+      return;
+    }
     const picture = file.type.startsWith("image/") ? await this.read(file) : null;
     if (this.file !== file) return;
     this.picture = picture;
@@ -87,11 +104,12 @@ export class Attachment {
   }
 
   offerBudgets() {
-    const unchanged = this.file.size <= FILE_MAX;
-    const budgets = BUDGETS.map((packets) => h("option", { value: packets, text: tn(packets, "At most {n} packet", "At most {n} packets") }));
+    const { sizeMax, usual } = this.files;
+    const unchanged = this.file.size <= sizeMax;
+    const budgets = this.files.budgets.map((packets) => h("option", { value: packets, text: tn(packets, "At most {n} packet", "At most {n} packets") }));
     this.budget.replaceChildren(...(unchanged ? [h("option", { value: "", text: t("Unchanged, with all that the camera wrote into it") })] : []), ...budgets);
-    const fits = unchanged && (preferred === null || this.file.size <= bytesFor(preferred));
-    this.budget.value = fits ? "" : String(preferred ?? USUAL);
+    const fits = this.file.size <= (preferred === null ? this.files.unchanged : Math.min(bytesFor(preferred), sizeMax));
+    this.budget.value = fits ? "" : String(preferred ?? usual);
     this.budgetChoice.hidden = false;
   }
 
@@ -124,7 +142,7 @@ export class Attachment {
     const { file, picture } = this;
     const budget = picture && this.budget.value ? Number(this.budget.value) : null;
     if (budget === null) return this.priced({ blob: file, name: cut(file.name) });
-    let bytes = Math.min(bytesFor(budget), FILE_MAX);
+    let bytes = Math.min(bytesFor(budget), this.files.sizeMax);
     for (let attempt = 1; round === this.round; attempt += 1) {
       const made = await this.pictures.fit(picture, bytes);
       if (!made) throw new ApiError("size", t("The picture does not fit."), t("Choose more packets."));
@@ -137,15 +155,16 @@ export class Attachment {
 
   /** Returns a file with its request and its cost. Throws ApiError. */
   async priced(made) {
-    if (made.blob.size > FILE_MAX) throw new ApiError("size", t("It has {size}; a message carries {most}.", { size: size(made.blob.size), most: size(FILE_MAX) }));
+    const { sizeMax } = this.files;
+    if (made.blob.size > sizeMax) throw new ApiError("size", t("It has {size}; a message carries {most}.", { size: size(made.blob.size), most: size(sizeMax) }));
     const request = { ...this.place, name: made.name, type: made.blob.type.slice(0, 40), data: toBase64(new Uint8Array(await made.blob.arrayBuffer())), once: newId() };
-    return { ...made, request, cost: await post(`${this.address}/cost`, request) };
+    return { ...made, request, cost: await this.files.cost(request) };
   }
 
   async show({ blob, name, width, height, cost }) {
     setText(this.title, `${line(name)}, ${size(blob.size)}${width ? `, ${t("{width} × {height} pixels", { width, height })}` : ""}`);
     if (this.picture) await this.showPicture(blob);
-    setText(this.cost, `${this.conversation === "public" ? `${t("Everyone in the mesh can read it.")} ` : ""}${costOf(cost)}. ${t("This is for sending it once; packets that a peer misses are sent again.")}`);
+    setText(this.cost, `${this.conversation === "public" ? `${t("Everyone in the mesh can read it.")} ` : ""}${cost.words}`);
     setText(this.sendButton, cost.costly ? tn(cost.packets, "Send {n} packet", "Send all {n} packets") : t("Send file"));
     this.sendButton.hidden = false;
   }
@@ -165,10 +184,9 @@ export class Attachment {
     if (this.sending) return;
     this.sending = true;
     try {
-      // The button was pressed below the cost.
-      const answer = await post(this.address, { ...this.request, ...(this.group && { reply_to: this.replyTo() }), agreed: true });
+      const answer = await this.files.send({ ...this.request, ...(this.group && { reply_to: this.replyTo() }) });
       this.clear();
-      announce(tn(answer.packets, "Sent: {n} packet.", "Sent: {n} packets."));
+      announce(answer.waits ? t("Signed. The message waits on this device.") : tn(answer.packets, "Sent: {n} packet.", "Sent: {n} packets."));
       this.onSent(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

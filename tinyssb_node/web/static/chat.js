@@ -153,7 +153,7 @@ export class ChatView {
     if (found) {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
-      this.composer.attachment.offer((found.title && found.note) || person.guest ? null : this.conversation, Boolean(found.title));
+      this.composer.attachment.offer(found.title && found.note ? null : this.conversation, Boolean(found.title));
       this.composer.recording.offer(!found.title && !person.guest);
       this.closeWriting(Boolean(found.note) || (person.guest && !person.canWrite));
       const note = found.note ? ` ${t("You cannot write here: {reason}.", { reason: found.note })}` : "";

@@ -9,6 +9,9 @@ const INLINE = { spec: 48, deployed: 28 };
 export const START_S = 1_577_836_800; // 2020, from which times in minutes count
 const PROOF = "tinyssb web phone 1\0";
 
+/** Returns a time as contents state it. */
+export const minutesOf = (nowS) => Math.floor((nowS - START_S) / 60);
+
 const utf8 = (text) => new TextEncoder().encode(text);
 const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 const padded = (bytes, size) => concat(bytes, new Uint8Array(size - bytes.length));
@@ -59,14 +62,14 @@ export function bipf(value) {
 /** Returns the content of a public text, as an answer to the message `replyTo` (digits) if it is one. */
 export function publicText(text, replyTo, dialect, nowS) {
   if (replyTo || dialect === "deployed") return bipf(["TAV", replyTo ? [toBase64(fromHex(replyTo))] : [], text, null, nowS]);
-  return bipf([Math.floor((nowS - START_S) / 60), text]);
+  return bipf([minutesOf(nowS), text]);
 }
 
 /** Returns the content by which an author gives themselves a name. */
 export const alias = (name) => bipf(["IAM", name]);
 
 /** Lays out content: type byte, the 48 bytes of the entry, the packets of its side chain. */
-async function split(content, dialect) {
+export async function split(content, dialect) {
   if (content.length === CONTENT) return { type: 0, field: content, chunks: [] };
   const declared = concat(varint(content.length), content);
   if (declared.length <= INLINE[dialect]) return { type: 1, field: padded(declared, CONTENT), chunks: [] };

@@ -4,7 +4,7 @@ import { ApiError, get, post } from "/static/api.js";
 import { alias, canSign, firstPrevious, fromHex, keyOf, prove, publicText, signEntry, toBase64, toHex } from "/static/entries.js";
 import { t, tn } from "/static/language.js";
 
-const WAITING_MAX = 50; // signed entries that wait; each has up to 42 packets
+const WAITING_MAX = 50; // signed entries that wait; each has up to 120 packets, 19 kB
 const ME = "me";
 
 /** Returns the table of this browser's database. */
@@ -138,12 +138,15 @@ class Person extends EventTarget {
   }
 
   /** Signs a text, and sends it: a public one, or one that only `reader` can read. Returns the number of packets, and whether the node has it. Throws ApiError. */
-  async publish(text, replyTo, reader = null) {
+  publish(text, replyTo, reader = null) {
+    return this.hand((nowS) => (reader ? this.sealed(text, replyTo, reader, nowS) : publicText(text, replyTo, this.me.dialect, nowS)), text, reader);
+  }
+
+  /** Signs the content that `make(nowS)` returns, and sends it, or keeps it until the node is near: then `text` stands for it; null: nothing does. Returns as above. Throws ApiError. */
+  async hand(make, text, reader = null) {
     const packets = await this.alone(async () => {
       this.check();
-      const nowS = Math.floor(Date.now() / 1_000);
-      const content = reader ? await this.sealed(text, replyTo, reader, nowS) : publicText(text, replyTo, this.me.dialect, nowS);
-      return this.sign(content, text, reader);
+      return this.sign(await make(Math.floor(Date.now() / 1_000)), text, reader);
     });
     await this.sync();
     return { packets, waits: this.me.waiting.length > 0 };
@@ -165,15 +168,12 @@ class Person extends EventTarget {
     if (this.me.waiting.length >= WAITING_MAX) throw new ApiError("full", tn(WAITING_MAX, "{n} message waits already.", "{n} messages wait already."), t("Find the node first."));
   }
 
-  /** Signs and sends a record of the position; `position`: until when it is shown, null if it withdraws one. Returns whether it waits. Throws ApiError. */
-  async locate(record, position) {
-    await this.alone(async () => {
-      this.check();
+  /** Signs and sends a record of the position; `position`: until when it is shown, null if it withdraws one. Returns as above. Throws ApiError. */
+  locate(record, position) {
+    return this.hand(() => {
       this.me.position = position;
-      await this.sign(record, null);
-    });
-    await this.sync();
-    return { waits: this.me.waiting.length > 0 };
+      return record;
+    }, null);
   }
 
   /** Publishes a name. */

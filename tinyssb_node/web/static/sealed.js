@@ -1,6 +1,6 @@
 // Private texts for one person, sealed and opened in this browser (docs/formats/short-texts.md).
 
-import { bipf, concat, fromHex, START_S, toHex } from "/static/entries.js";
+import { bipf, concat, fromHex, minutesOf, START_S, toHex } from "/static/entries.js";
 
 const TAG = 16;
 const HEAD = TAG + 32; // before the encrypted bytes: the tag, and the reader's feed for the author alone
@@ -148,7 +148,7 @@ export class SealKey {
 /** Returns a text with its time, and the messages that it follows. */
 function shortText(text, ties, nowS) {
   const time = new Uint8Array(4);
-  new DataView(time.buffer).setUint32(0, Math.floor((nowS - START_S) / 60));
+  new DataView(time.buffer).setUint32(0, minutesOf(nowS));
   return concat(Uint8Array.of(0b1111 | (ties.length << 4)), time.slice(1), ...ties.map(fromHex), utf8(text));
 }
 

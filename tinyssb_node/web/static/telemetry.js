@@ -1,6 +1,6 @@
 // Positions that a guest's phone signs: the same grid and the same bytes as the node's (docs/formats/telemetry.md).
 
-import { bipf, START_S } from "/static/entries.js";
+import { bipf, minutesOf } from "/static/entries.js";
 import { person } from "/static/person.js";
 import { tn } from "/static/language.js";
 
@@ -24,7 +24,7 @@ export function coarsened({ latitude, longitude, accuracy_m: accuracy }, precisi
 
 /** Returns the record of a place; null in its stead withdraws the last one. */
 export function positionRecord(place, minutes, nowS) {
-  const written = bipf(["POS", Math.floor((nowS - START_S) / 60), ...(place ? [minutes, place.latitude, place.longitude, place.radius] : [])]);
+  const written = bipf(["POS", minutesOf(nowS), ...(place ? [minutes, place.latitude, place.longitude, place.radius] : [])]);
   const record = new Uint8Array(RECORD);
   record.set(written);
   return record;

@@ -2,7 +2,7 @@
 // front, which changes with any file, so that a browser fetches all of them anew, together. Its address names the language.
 
 const SHELL = `shell ${VERSION}`;
-const LATER = ["/static/boards.js", "/static/circle.js", "/static/drawing.js", "/static/ground.js", "/static/group.js", "/static/history.js", "/static/letters.js", "/static/map.js", "/static/mercator.js", "/static/node.js", "/static/people.js", "/static/picture.js", "/static/plot.js", "/static/position.js", "/static/readings.js", "/static/sealed.js", "/static/search.js", "/static/telemetry.js", "/static/thread.js", "/static/voice.js", "/static/you.js"]; // which views load when they are opened
+const LATER = ["/static/boards.js", "/static/circle.js", "/static/drawing.js", "/static/ground.js", "/static/group.js", "/static/guestfile.js", "/static/history.js", "/static/letters.js", "/static/map.js", "/static/mercator.js", "/static/node.js", "/static/people.js", "/static/picture.js", "/static/plot.js", "/static/position.js", "/static/readings.js", "/static/sealed.js", "/static/search.js", "/static/telemetry.js", "/static/thread.js", "/static/voice.js", "/static/you.js"]; // which views load when they are opened
 const FILES = "files"; // of messages; they never change
 const FILES_MAX = 60; // of at most 32 kB
 const FILE_PATHS = new Set(["/api/file", "/api/group/file", "/api/guest/file"]);
