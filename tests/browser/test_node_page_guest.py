@@ -405,13 +405,17 @@ def test_a_guest_shares_the_position_that_the_phone_finds_and_withdraws_it(
 ) -> None:
     from tests.browser.test_node_page_daemon import wait_for
 
-    *_, token = hut
+    *_, address, token = hut
     with two_nodes(hut) as (_host, talk, link, near), Visit(browser, near, width=320, worker=True) as visit:
         visit.context.grant_permissions(["geolocation"])
         visit.context.set_geolocation({"latitude": -33.86882, "longitude": 151.20929, "accuracy": 11.2})
         page = enter(visit, near, token)
+        page.get_by_role("link", name="Map").click()
+        expect(page.get_by_text("Nobody shares a position")).to_be_visible()
+        expect(page.get_by_text("Your position", exact=True)).to_be_hidden()
+        page.get_by_role("link", name="Chat").click()
         begin(page, "Cyd")
-        page.get_by_role("link", name="You", exact=True).click()
+        page.get_by_role("link", name="Map").click()
         page.get_by_text("Your position", exact=True).click()
         mine = page.locator("details", has=page.get_by_text("Your position", exact=True))
         expect(mine.get_by_label("Readable by").get_by_role("option")).to_have_text(["Everyone in the mesh"])
@@ -433,6 +437,18 @@ def test_a_guest_shares_the_position_that_the_phone_finds_and_withdraws_it(
             grid.longitude,
             722,
         )
+        # Everybody who is let in sees it on the map.
+        expect(page.locator(".map text.name.own")).to_have_text("You")
+        with Visit(browser, address, width=390) as other:
+            there = enter(other, address, token)
+            there.get_by_role("link", name="Map").click()
+            expect(there.locator(".map text.name")).to_contain_text("Cyd")
+            expect(there.locator("main .card", has_text="Cyd")).to_contain_text("±722 m")
+            assert not other.wide()
+            for scheme in ("light", "dark"):
+                there.emulate_media(color_scheme=scheme)
+                assert other.barriers() == []
+            assert other.complaints == []
         # Without the node it is signed and waits; after a reload the phone still knows that it shares one.
         link.down = True
         expect(page.locator("#connection-text")).to_contain_text("Offline since")

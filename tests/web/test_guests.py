@@ -1,6 +1,7 @@
 """Guests at the page's server: what they may ask, and what the node takes of them."""
 
 import contextlib
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,17 +13,19 @@ from tests.catalog.fake import ANA, BOB, EVE, PRIVATE, START_US, make_person, me
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.web.asking import Answer, ask, post
 from tests.web.fake import GROUP, TOKEN, FakeNode, serving, with_group
-from tinyssb_node.catalog.rows import SealedRow
+from tinyssb_node.catalog.rows import SealedRow, TelemetryRow
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, serialize_file
+from tinyssb_node.content.telemetry import PositionRecord, serialize_telemetry
+from tinyssb_node.control.group_rows import GroupTelemetryRow
 from tinyssb_node.control.rows import ImportedRow, RefusedRow
 from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.home import Home
 from tinyssb_node.web import app, limits
-from tinyssb_node.web.access import GUEST_ENTRANCE, GUEST_PATHS, OPEN
+from tinyssb_node.web.access import GUEST_ENTRANCE, GUEST_FOLDER, GUEST_PATHS, OPEN
 from tinyssb_node.web.guests import refused_in_words
 from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.phones import PROOF
@@ -61,7 +64,7 @@ def all_paths() -> list[str]:
 def test_a_guest_asks_for_what_is_public_and_for_nothing_else(hut: tuple[str, str], path: str) -> None:
     """A new address is closed to guests until somebody decides otherwise."""
     address, cookie = hut
-    if path in {*GUEST_PATHS, *OPEN}:
+    if path in {*GUEST_PATHS, *OPEN, GUEST_FOLDER}:
         return
     query = f"?conversation={PRIVATE}&group={GROUP}&id={message_id('in group 0').hex()}&feed={BOB.hex()}"
     assert ask(address, path + query, headers={"cookie": cookie}).status == 403
@@ -135,6 +138,36 @@ def test_a_guest_sees_people_by_the_names_that_they_give_themselves(hut: tuple[s
     assert {row["feed"]: row["name"] for row in rows}[BOB.hex()] != "Bob from the hut"
     assert all(row["private"] for row in rows)
     assert not any(row["own"] or row["alone"] for row in rows)
+
+
+def test_a_guest_sees_public_positions_by_the_names_that_people_give_themselves(tmp_path: Path) -> None:
+    node = with_group(FakeNode())
+    now_us = time.time_ns() // 1_000
+    public = PositionRecord(latitude=4_734_990, longitude=849_130, radius_m=722)
+    exact = PositionRecord(latitude=4_734_555, longitude=849_444, radius_m=5)
+    node.catalog.all_telemetry = [
+        TelemetryRow(feed=BOB, own=False, committed_us=now_us - 60_000_000, record=public)
+    ]
+    node.group_records = [
+        GroupTelemetryRow(
+            group=GROUP, feed=feed.hex(), committed_us=now_us, record=serialize_telemetry(exact).hex()
+        )
+        for feed in (ANA, BOB)
+    ]
+    with serving(node, token=TOKEN, folder=tmp_path) as address:
+        cookie = enter(address, make_token(tmp_path / "web.guest"))
+        found = ask(address, "/api/guest/places", headers={"cookie": cookie}).json
+        rows = {row["author"]["feed"]: row for row in found["rows"]}
+        assert (rows[BOB.hex()]["position"]["radius_m"], rows[BOB.hex()]["position"]["grouped"]) == (
+            722,
+            False,
+        )
+        assert rows[BOB.hex()]["author"]["name"] != "Bob from the hut"
+        assert rows[ANA.hex()]["position"] is None
+        assert not any(row["author"]["own"] for row in found["rows"])
+        assert ask(address, "/api/map", headers={"cookie": cookie}).json == {"map": None}
+        assert ask(address, "/api/tile/0/0/0", headers={"cookie": cookie}).status == 404, "there is no map"
+        assert ask(address, "/api/tile/0/0/0").status == 401
 
 
 def test_strangers_and_other_sites_get_nothing_of_guests(hut: tuple[str, str]) -> None:

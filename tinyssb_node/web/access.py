@@ -25,10 +25,14 @@ GUEST_PATHS: Final = frozenset(
         "/api/guest/voice",
         "/api/guest/people",
         "/api/guest/sealed",
+        "/api/guest/places",
+        "/api/map",
         "/api/events",
     }
 )
 """Addresses that a guest's phone may ask: none opens anything private, or does anything as the node."""
+GUEST_FOLDER: Final = "/api/tile/"
+"""Beginning of the addresses of tiles, which guests may ask for, too: a map has nothing of people."""
 RECORD: Final = "/api/voice/record"
 """The address to which a browser sends what its microphone gave it."""
 METRICS: Final = "/metrics"
@@ -93,7 +97,7 @@ def _refuse_stranger(phones: PhoneRegistry | None, path: str, headers: Headers) 
             "Open the link that `tinyssb web --link` shows, or enter the token.",
             code="token",
         )
-    if path in GUEST_PATHS:
+    if path in GUEST_PATHS or path.startswith(GUEST_FOLDER):
         return None
     return refusal(403, "Guests cannot do this.", "Ask your host for it.", code="guest")
 

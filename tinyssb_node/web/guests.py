@@ -24,6 +24,7 @@ from tinyssb_node.web.access import GUEST_ENTRANCE
 from tinyssb_node.web.errors import PageNotFoundError, PhoneRefusedError
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.phones import Phone, PhoneRegistry
+from tinyssb_node.web.places import public_places
 from tinyssb_node.web.recordings import sound_response
 from tinyssb_node.web.request_fields import body_of, feed_of, message_id_of, number, order_of, text_of
 from tinyssb_node.web.responses import file_response
@@ -90,12 +91,16 @@ def _reading_routes(service: PageService, phones: PhoneRegistry, codec: VoiceCod
     async def people(_request: Request, phone: Phone) -> Shape:
         return await service.read(lambda node: views.people_for_guests(node, phone.feed))
 
+    async def places(_request: Request, phone: Phone) -> Shape:
+        return await service.read(lambda node: public_places(node, phone.feed))
+
     async def sealed(request: Request, _phone: Phone) -> Shape:
         after, again = number(request, "after") or 0, _numbers(request.query_params.get("again", ""))
         return await service.read(lambda node: views.sealed(node, after, again))
 
     return [
         _json_route(phones, "/api/guest/people", people),
+        _json_route(phones, "/api/guest/places", places),
         _json_route(phones, "/api/guest/sealed", sealed),
         _json_route(phones, "/api/guest/conversations", conversations),
         _json_route(phones, "/api/guest/messages", messages),

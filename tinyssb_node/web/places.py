@@ -1,7 +1,7 @@
 """The view of the map: where people and nodes are, how their batteries and sensors are, and when they were heard."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tinyssb_node.catalog.rows import PersonRow, TelemetryRow
@@ -16,8 +16,8 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.telemetry import latest_valid, shared_telemetry
 from tinyssb_node.web.page_server.map_tiles import ServedMap
-from tinyssb_node.web.shapes import Shape, author_shape
-from tinyssb_node.web.views import people_of
+from tinyssb_node.web.shapes import PeopleIndex, Shape, author_shape
+from tinyssb_node.web.views import people_of, public_people
 
 _PLACES_MAX: Final = 255  # in an answer: as many as a set has feeds
 
@@ -25,11 +25,20 @@ _PLACES_MAX: Final = 255  # in an answer: as many as a set has feeds
 def places(node: NodeSession) -> Shape:
     """Return people and nodes with their valid positions and values of sensors: us first, then those with a position,
     the last heard first."""
+    return _shape(people_of(node), shared_telemetry(node))
+
+
+def public_places(node: NodeSession, reader: FeedId | None) -> Shape:
+    """Return the same as a guest sees it, who writes the feed *reader*: nothing of groups, and no names that our user
+    gave."""
+    return _shape(public_people(node, reader), node.catalog.telemetry())
+
+
+def _shape(known: PeopleIndex, records: Iterable[TelemetryRow]) -> Shape:
     now_us = time.time_ns() // 1_000
-    known = people_of(node)
     positions: dict[FeedId, TelemetryRow] = {}
     sensors: dict[FeedId, TelemetryRow] = {}
-    for row in latest_valid(shared_telemetry(node), now_us):
+    for row in latest_valid(records, now_us):
         (positions if isinstance(row.record, PositionRecord) else sensors)[row.feed] = row
     people = [row for row in known.rows.values() if not row.blocked and (row.own or row.entries)]
     people.sort(key=lambda row: _order(row, positions, sensors))

@@ -33,7 +33,7 @@ export function setAway(isAway) {
   away = isAway;
 }
 
-const GUEST_PATHS = { "/api/conversations": "/api/guest/conversations", "/api/messages": "/api/guest/messages", "/api/thread": "/api/guest/thread" };
+const GUEST_PATHS = { "/api/conversations": "/api/guest/conversations", "/api/messages": "/api/guest/messages", "/api/places": "/api/guest/places", "/api/thread": "/api/guest/thread" };
 let guest = false;
 
 /** Sets that this browser is a guest's: it reads what is public. */

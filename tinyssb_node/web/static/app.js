@@ -66,7 +66,13 @@ const ROUTES = [
 ];
 
 const letters = () => import("/static/letters.js");
-const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, thread, "chat"], [/^\/you$/, () => new LaterView(t("You"), async () => new (await import("/static/you.js")).YouView()), "you"]];
+
+async function guestMap() {
+  const [{ MapView }, { guestPosition }] = await Promise.all([import("/static/map.js"), import("/static/telemetry.js")]);
+  return new MapView({ position: guestPosition });
+}
+
+const GUEST_ROUTES = [ROUTES[0], [/^\/c\/([0-9a-f]{64})$/, (feed) => new LaterView(t("Private"), async () => new (await letters()).LetterView(feed)), "chat"], [/^\/people$/, () => new LaterView(t("People"), async () => new (await letters()).LetterPeopleView()), "people"], [/^\/c\/(public)$/, (name) => new ChatView({ conversation: name }), "chat"], [/^\/t\/(public)\/([0-9a-f]{40})$/, thread, "chat"], [/^\/map$/, () => new LaterView(t("Map"), guestMap), "map"], [/^\/you$/, () => new LaterView(t("You"), async () => new (await import("/static/you.js")).YouView()), "you"]];
 
 function show({ focus = true } = {}) {
   view?.close?.();
@@ -146,7 +152,7 @@ function problem(text) {
 async function startAsGuest() {
   setGuest();
   await person.open();
-  for (const link of document.querySelectorAll("[data-tab]")) link.hidden = !["chat", "people", "you"].includes(link.dataset.tab);
+  for (const link of document.querySelectorAll("[data-tab]")) link.hidden = !["chat", "people", "map", "you"].includes(link.dataset.tab);
   start();
   person.sync();
   setInterval(() => { if (person.me?.waiting.length) person.sync(); }, QUOTA_MS);

@@ -6,6 +6,7 @@ import { MapDrawing } from "/static/drawing.js";
 import { parts, t, tn } from "/static/language.js";
 import { distance, way, wind } from "/static/mercator.js";
 import { who } from "/static/message.js";
+import { person } from "/static/person.js";
 import { PositionForm } from "/static/position.js";
 import { agoOf, decimal, line, nameOf, number } from "/static/words.js";
 
@@ -14,11 +15,15 @@ const POWERED = 101; // percent of a battery that is powered from outside
 const OLD = 0.5; // of its validity
 
 export class MapView {
-  constructor() {
+  /** `position` reads, previews, shares and stops the user's position, if the node does not. */
+  constructor({ position } = {}) {
     this.about = h("p", { class: "soft", role: "status", text: t("Loading…") });
     this.drawing = new MapDrawing();
     this.drawing.element.hidden = true;
-    this.position = new PositionForm({ done: () => this.refresh() });
+    this.position = new PositionForm({ done: () => this.refresh(), position });
+    this.offer = () => { this.position.element.hidden = person.guest && !person.canWrite; };
+    person.addEventListener("change", this.offer);
+    this.offer();
     this.list = h("ul", { class: "cards" });
     this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("Map") }), this.about, this.drawing.element, this.position.element, h("h2", { text: t("Nodes") }), this.list);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
@@ -26,6 +31,7 @@ export class MapView {
 
   close() {
     clearInterval(this.timer);
+    person.removeEventListener("change", this.offer);
   }
 
   async refresh() {

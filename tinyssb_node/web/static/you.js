@@ -22,7 +22,6 @@ export class YouView {
     this.status = h("p", { role: "status" });
     this.body = h("div", { class: "cards" });
     this.words = null; // of a new key, until they were written down
-    this.position = h("div");
     this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: t("You") }), this.about, this.status, this.body, languageChoice());
     this.draw = this.draw.bind(this);
     person.addEventListener("change", this.draw);
@@ -51,15 +50,7 @@ export class YouView {
     if (!person.possible) return [this.impossible()];
     if (this.words) return [this.shown()];
     if (!person.me) return [this.making(), this.restoring()];
-    this.loadPosition();
-    return [person.trouble && this.troubled(), this.mine(), person.canWrite && this.position, this.leaving()].filter(Boolean);
-  }
-
-  /** Loads the form of the position, which the first load does without. */
-  async loadPosition() {
-    if (this.position.childElementCount) return;
-    const [{ PositionForm }, { guestPosition }] = await Promise.all([import("/static/position.js"), import("/static/telemetry.js")]);
-    if (!this.position.childElementCount) this.position.append(new PositionForm({ done: () => {}, position: guestPosition }).element);
+    return [person.trouble && this.troubled(), this.mine(), this.leaving()].filter(Boolean);
   }
 
   impossible() {
