@@ -41,6 +41,11 @@ class Executors(Protocol):
         """Return the function for what users should know."""
         ...
 
+    @property
+    def at_a_time(self) -> int:
+        """Return how many tasks run at a time."""
+        ...
+
     def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
         """Yield what *function* makes of each item, in order. Raises TasksFailedError."""
         ...
@@ -59,19 +64,31 @@ class SparkExecutors:
         """True if they are on this machine."""
         return str(self._spark.sparkContext.master).startswith("local")
 
+    @property
+    def at_a_time(self) -> int:
+        """Return how many tasks run at a time, as far as Spark knows."""
+        return int(self._spark.sparkContext.defaultParallelism)
+
     def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
         """Yield what *function* makes of each item, in order. While some results are used, the next are made.
 
         The function is named by its module, so it has to be installed where the executors are. Raises TasksFailedError.
         """
         waiting = iter(items)
-        size = _WAVES * self._spark.sparkContext.defaultParallelism
-        with ThreadPoolExecutor(1, "executors") as pool:
-            made = pool.submit(self._run, function, list(islice(waiting, size)))
-            while found := self._waited(made):
-                made = pool.submit(self._run, function, list(islice(waiting, size)))
-                for one in found:
-                    yield pickle.loads(one)  # noqa: S301 - made by our own tasks
+        size = _WAVES * self.at_a_time
+        with ThreadPoolExecutor(1, "executors") as jobs:
+            made = self.start(jobs, function, list(islice(waiting, size)))
+            while found := made():
+                made = self.start(jobs, function, list(islice(waiting, size)))
+                yield from found
+
+    def start(
+        self, jobs: ThreadPoolExecutor, function: Callable[[Item], Made], items: Sequence[Item]
+    ) -> Callable[[], list[Made]]:
+        """Start one job of Spark from a thread of *jobs*, with a task an item. What is returned waits for the results,
+        in order, and raises TasksFailedError."""
+        job = jobs.submit(self._run, function, items)
+        return lambda: [pickle.loads(one) for one in self._waited(job)]  # noqa: S301 - made by our own tasks
 
     def _waited(self, made: Future[list[bytes]]) -> list[bytes]:
         """Wait for a job, and say so if the cluster has no worker for it. Raises TasksFailedError."""
@@ -91,7 +108,8 @@ class SparkExecutors:
             found = rows.mapInArrow(partial(_task, function, items), "place long, made binary").toArrow()
         except Exception as error:  # whatever Spark raises: the driver can do the work, too
             ours = _OURS.search(str(error))
-            raise TasksFailedError(ours[1] if ours else str(error).strip().partition("\n")[0]) from error
+            reason = ours[1] if ours else str(error).strip().partition("\n")[0]
+            raise TasksFailedError(reason, str(error)) from error
         return list(found.sort_by("place")["made"].to_pylist())
 
 

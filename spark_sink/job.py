@@ -1,6 +1,6 @@
 """The job: merges what tasks make of batches into the database, and keeps derived tables fresh beside it.
 
-An engine plans batches and runs their tasks (`spark_stream`, `local_stream`); all that follows is the same.
+Batches come from logs (`log_stream`) or from a bronze (`spark_stream`); all that follows is the same.
 """
 
 import sys
@@ -15,7 +15,6 @@ import pyarrow as pa
 from spark_sink import limits
 from spark_sink.errors import SinkError
 from spark_sink.executors import Executors
-from spark_sink.log_files import LogFiles
 from spark_sink.partials.combine import SCHEMAS, combine
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
@@ -98,8 +97,9 @@ class Job:
 class ReadDiagnostics:
     """Files that were not counted, and the bytes still to be read; updated every few seconds."""
 
-    def __init__(self, files: LogFiles) -> None:
-        self._planner = Planner(files)
+    def __init__(self, planner: Planner) -> None:
+        """*planner* has listed the files."""
+        self._planner = planner
         self._due_ns = 0
         self._listed_bytes = 0
         self.oddities: pa.Table | None = None
@@ -117,13 +117,12 @@ class ReadDiagnostics:
         if time.monotonic_ns() < self._due_ns:
             self.behind_bytes = max(0, self.behind_bytes - read_bytes)
             return
-        self._planner.refresh()
         self.oddities = pa.Table.from_pylist(
             [asdict(odd) for odd in self._planner.oddities(place)], SCHEMAS["oddities"]
         )
         self.behind_bytes = self._planner.bytes_behind(place)
         self._listed_bytes = self._planner.bytes_listed()
-        self._due_ns = time.monotonic_ns() + 5 * 10**9  # all files are listed for it
+        self._due_ns = time.monotonic_ns() + 5 * 10**9  # it looks at all files
 
 
 class RefreshThread(threading.Thread):

@@ -121,18 +121,19 @@ ten seconds to start, which happens on a busy machine; the next start usually su
 TASK_SIZE: Final = 16 * 2**20
 """Most bytes of a task: a second's work, so that the cost of starting it vanishes and cores share evenly."""
 
-# --- The engine ``local`` (docs/reference/sink.md)
+# --- Reading logs (docs/reference/sink.md)
 
-LOCAL_SMALL: Final = 2**20
-"""Bytes of a batch that are read in the job's own process: some 50 ms. Less is not worth the way to another one."""
-LOCAL_LOOK_S: Final = 0.05
+SMALL_BATCH: Final = 2**20
+"""Bytes of a batch that one task reads, in some 50 ms. The engine ``local`` reads so much in the job's own process: it
+is not worth the way to another one."""
+LOOK_S: Final = 0.05
 """Time between two looks at logs that do not change."""
-LOCAL_LOOK_SHARE: Final = 4
+LOOK_SHARE: Final = 4
 """And it is so many times as long as a look takes: a fifth of a core at most, where listing the logs takes long."""
-LOCAL_IDLE_S: Final = 60.0
-"""Time without work after which a process is ended: starting one takes half a second."""
-LOCAL_REST_MAX_S: Final = 0.5
+REST_MAX_S: Final = 0.5
 """Longest rest after a small batch. It is as long as the batch took: half of the time is left to others."""
+LOCAL_IDLE_S: Final = 60.0
+"""Time without work after which a process of the engine ``local`` is ended: starting one takes half a second."""
 
 # --- The refresh (docs/reference/sink.md)
 

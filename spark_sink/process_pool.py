@@ -121,6 +121,7 @@ class ProcessExecutors:
     def __init__(self, pool: ProcessPool, tell: Callable[[str], None]) -> None:
         self._pool = pool
         self.tell: Final = tell
+        self.at_a_time: Final = pool.size
 
     def map(self, function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
         """Yield what *function* makes of each item, in order. While some results are used, the next are made.

@@ -7,7 +7,7 @@ pass completes the work whenever a job is killed.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Final
@@ -15,15 +15,15 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from spark_sink import facts_loader, limits
+from spark_sink import limits
 from spark_sink.alert_refresh import AlertRefresh
 from spark_sink.derive.alert_series import mesh_us
 from spark_sink.derive.alert_windows import END_US
-from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from spark_sink.derived_hours import DerivedHours, derive_apart, derive_stretch
+from spark_sink.estimated_clocks import estimate_apart, estimate_clocks
 from spark_sink.executors import Executors, TasksFailedError
 from spark_sink.facts_loader import AffectedHours, Stretch, stretch
 from spark_sink.refresh_schedule import Chunk, RefreshSchedule
@@ -34,6 +34,10 @@ from spark_sink.serving.database import Database
 from spark_sink.sighted_hours import KEY
 
 _DAY_US: Final = 24 * HOUR_US
+_FAILED: Final = (
+    "Executors could not {what}: {error}. Nothing was lost: the driver does it itself, which takes longer."
+)
+"""Message when tasks failed."""
 
 
 class Refresh:
@@ -107,13 +111,11 @@ class Refresh:
     def _estimate_clocks(self, least_us: int) -> None:
         """Estimate all clocks; where that moves times by more than *least_us*, mark the hours."""
         with self._lock:
-            named = self._database.rows("SELECT node_no, node FROM nodes")
             newest = self._database.rows("SELECT node_no, boot, last_us FROM boots")
-        names = {int(number): str(name) for number, name in named}  # type: ignore[arg-type] # columns of whole numbers and texts
         newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type] # columns of whole numbers and texts
         if not len(self._schedule.hours):
             return
-        rows = clock_rows(self._all_records(), names)
+        rows = self._clock_rows()
         clocks = corrections(rows)
         shifted = shifted_boots(self._clocks, clocks, newest_us, least_us)
         if least_us and not shifted:
@@ -147,19 +149,25 @@ class Refresh:
         times = [mesh_us(some.table(), node_no, t_us) for some in (self._clocks, clocks)]
         return int(np.concatenate(times).min(initial=END_US)) - HOUR_US
 
-    def _all_records(self) -> Callable[[], Iterable[ClockRecords]]:
-        """Return a function that gives all records each time it is called: from memory where there are few."""
+    def _clock_rows(self) -> pa.Table:
+        """Make the rows of all clocks: in a task if there is much to look at, else here, or if that fails.
+
+        With a month of a large mesh this takes a minute, in which the thread that reads would get half of a core.
+        """
         hours = self._schedule.hours
         with self._lock:
             sights = hours.sights_an_hour() * len(hours)
-        if sights > limits.SIGHTS_IN_MEMORY:
-            return self._records
-        kept = list(self._records())
-        return lambda: kept
-
-    def _records(self) -> Iterator[ClockRecords]:
-        with closing(self._database.beside()) as reader:  # this takes a minute after a month of a large mesh
-            yield from facts_loader.records_by_node(reader, self._schedule.hours.keys)
+        executors = self._executors
+        # A single executor goes on reading.
+        if executors is not None and executors.at_a_time > 1 and sights > limits.SIGHTS_AT_A_TIME:
+            try:
+                (rows,) = executors.map(partial(estimate_apart, self._name), [sights])
+            except TasksFailedError as error:
+                executors.tell(_FAILED.format(what="estimate clocks", error=error))
+            else:
+                return rows
+        with closing(self._database.beside()) as reader:
+            return estimate_clocks(reader, hours.keys, sights)
 
     # --- Hours
 
@@ -200,10 +208,7 @@ class Refresh:
                     done += 1
                     yield made
             except TasksFailedError as error:
-                self._executors.tell(
-                    f"Executors could not derive hours: {error}. Nothing was lost: the driver derives these hours "
-                    "itself, which takes longer."
-                )
+                self._executors.tell(_FAILED.format(what="derive hours", error=error))
         if done == len(chunks):
             return
         with closing(self._database.beside()) as reader:  # so that batches are merged meanwhile

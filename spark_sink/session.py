@@ -78,11 +78,7 @@ def make_session(
     config = session_config(threads, memory_mb, local=local, submitted=submitted, ui_port=ui_port)
     for name, value in config.items():
         builder = builder.config(name, value)
-    session = start_session(builder, master)
-    from spark_sink import source  # noqa: PLC0415 - as above
-
-    session.dataSource.register(source.TinyssbPartialsDataSource)
-    return session
+    return start_session(builder, master)
 
 
 def announce_ui(session: "SparkSession", tell: Callable[[str], None]) -> None:
@@ -138,9 +134,6 @@ def session_config(
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",  # batches are small and their shape is known
-        "spark.sql.streaming.pollingDelay": "100ms",  # asleep when nothing is written
-        "spark.sql.streaming.numRecentProgressUpdates": "20",
-        "spark.sql.streaming.minBatchesToRetain": "20",
     }
     if ui_port is not None:
         config |= {"spark.ui.enabled": "true", "spark.ui.port": str(ui_port), "spark.ui.killEnabled": "false"}

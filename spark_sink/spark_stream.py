@@ -1,7 +1,8 @@
-"""The engine ``spark``: streams of batches whose tasks Spark runs, on this machine or on a cluster."""
+"""The engine ``spark``: it runs the tasks of batches of logs, and streams a bronze, on this machine or on a cluster."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -9,22 +10,19 @@ from typing import TYPE_CHECKING
 
 from spark_sink import limits, runner, session
 from spark_sink.bronze.footer import count_pieces
-from spark_sink.bronze.stream import CountedFiles, known_records, read_stream
-from spark_sink.checkpoint import StreamPlaces, query_id
+from spark_sink.bronze.stream import CountedFiles, known_records, query_id, read_stream, unpacked
 from spark_sink.errors import SinkError
 from spark_sink.executors import SparkExecutors
-from spark_sink.job import Job, ReadBatch, ReadDiagnostics
-from spark_sink.log_files import open_files
+from spark_sink.job import Job, ReadBatch
+from spark_sink.log_stream import LogReading, Made, ReadTask, Task
 from spark_sink.serving.address import is_address, shown
 from spark_sink.serving.database import Database
 from spark_sink.settings import Settings
-from spark_sink.source import bytes_of, unpacked
-from spark_sink.stream_offset import StreamOffset, parse_offset_text, serialize_offset_text
+from spark_sink.stream_offset import StreamOffset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
 class SparkEngine:
@@ -34,17 +32,15 @@ class SparkEngine:
         self._spark = spark
         self._settings = settings
         self._tell = tell
-        executors = SparkExecutors(spark, tell)
-        self.executors = executors if executors.are_here or is_address(settings.database) else None
+        self._tasks = SparkExecutors(spark, tell)
+        self.executors = self._tasks if self._tasks.are_here or is_address(settings.database) else None
         """Executors that can open the database: a server; or a file, where they are on this machine."""
 
-    def read(self, job: Job, database: Database, *, once: bool) -> "runner.SupervisedQuery":
+    def read(self, job: Job, database: Database, *, once: bool) -> "runner.Reading":
         """Begin to read, for everything that is there (*once*), or on and on. Raises SinkError."""
-        stream: runner.Startable = (
-            BronzeStream(self._spark, self._settings, job, database)
-            if self._settings.is_bronze
-            else LogStream(self._spark, self._settings, job)
-        )
+        if not self._settings.is_bronze:
+            return LogReading(job, self._settings, SparkTasks(self._tasks), self._tell, once=once)
+        stream = BronzeStream(self._spark, self._settings, job, database)
         return runner.SupervisedQuery(
             stream, self._settings, self._tell, lambda: session.has_workers(self._spark), once=once
         )
@@ -68,56 +64,20 @@ def started(settings: Settings, tell: Callable[[str], None]) -> Iterator[SparkEn
             spark.stop()
 
 
-def _start(writer: "DataStreamWriter", *, once: bool, look_every_s: int) -> "StreamingQuery":
-    """Start a stream: for everything that is there (*once*), or with a look at what is new every so often."""
-    when = {"availableNow": True} if once else {"processingTime": f"{look_every_s} seconds"}
-    return writer.trigger(**when).start()
+class SparkTasks:
+    """A job of Spark for each batch of logs (`log_stream.BatchTasks`)."""
 
+    def __init__(self, executors: SparkExecutors) -> None:
+        self._executors = executors
+        self._jobs = ThreadPoolExecutor(1, "batches")
+        self.at_a_time = executors.at_a_time
 
-class LogStream:
-    """Streams over the logs, by the source ``tinyssb-partials``."""
+    def start(self, read: ReadTask, tasks: Sequence[Task], size: int) -> Made:  # noqa: ARG002 - as PoolTasks.start
+        """Start *tasks* as a job."""
+        return self._executors.start(self._jobs, read, tasks)
 
-    def __init__(self, spark: "SparkSession", settings: Settings, job: Job) -> None:
-        self._spark = spark
-        self._settings = settings
-        self._job = job
-        self._sides = ReadDiagnostics(open_files(settings.logs, settings.endpoint))
-
-    def start(self, *, once: bool) -> "StreamingQuery":
-        """Start one behind what the database counts. Raises DatabaseFailedError."""
-        number, place = self._job.begin()
-        self._places = StreamPlaces()  # kept here: its folder is deleted with it
-        writer = (
-            self._spark.readStream.format("tinyssb-partials")
-            .option("maxBytesPerBatch", self._settings.bytes_per_batch)
-            .option("endpoint", self._settings.endpoint)
-            .option("startingOffset", serialize_offset_text(place))
-            .load(self._settings.logs)
-            .writeStream.foreachBatch(partial(self._add, number, self._places))
-            .option("checkpointLocation", self._places.location)
-        )
-        return _start(writer, once=once, look_every_s=0)
-
-    def progress(self) -> str:
-        """Say how much has been read."""
-        return str(self._sides)
-
-    def _add(self, number: int, places: StreamPlaces, rows: "DataFrame", batch_id: int) -> None:
-        begin_ns = time.perf_counter_ns()
-        parts = unpacked(rows.toArrow())
-        place, read_bytes = parse_offset_text(places.after(batch_id)), bytes_of(parts)
-        self._sides.look(place, read_bytes)
-        batch = ReadBatch(
-            query=places.name,
-            number=batch_id,
-            parts=parts,
-            place=place,
-            oddities=self._sides.oddities,
-            begin_ns=begin_ns,
-            bytes=read_bytes,
-            behind_bytes=self._sides.behind_bytes,
-        )
-        self._job.add(number, batch)
+    def rest(self) -> None:
+        """Do nothing: Spark ends workers that have nothing to do."""
 
 
 class BronzeStream:
@@ -150,7 +110,8 @@ class BronzeStream:
             .writeStream.foreachBatch(partial(self._add, number))
             .option("checkpointLocation", self._settings.checkpoint)
         )
-        return _start(writer, once=once, look_every_s=limits.BRONZE_LOOK_S)
+        when = {"availableNow": True} if once else {"processingTime": f"{limits.BRONZE_LOOK_S} seconds"}
+        return writer.trigger(**when).start()
 
     def progress(self) -> str:
         """Say how much has been read."""

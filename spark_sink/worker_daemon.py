@@ -1,18 +1,18 @@
 """Daemon that forks Spark's Python workers, with everything a worker needs already imported.
 
-Spark starts a process for each task and each plan of a stream. Importing Arrow and this package again in each of them
+Spark starts a process for each task that runs at a time. Importing Arrow and this package again in each of them
 costs more than a small batch does.
 """
 
 from pyspark import daemon
-from pyspark.sql.streaming import python_streaming_source_runner as _runner
-from pyspark.sql.worker import plan_data_source_read as _planner
 
 from spark_sink import derived_hours as _hours
-from spark_sink import segment_reader as _blocks
-from spark_sink import source as _source
+from spark_sink import estimated_clocks as _clocks
+from spark_sink import executors as _executors
+from spark_sink import partial_tables as _tables
+from spark_sink.bronze import stream as _bronze
 
-WARM = (_runner, _planner, _hours, _blocks, _source)
+WARM = (_hours, _clocks, _executors, _tables, _bronze)
 """Modules that stay imported."""
 
 if __name__ == "__main__":

@@ -119,7 +119,8 @@ class LandJob:
         self._settings = settings
         self._folder = folder
         self._files = open_files(settings.logs, settings.endpoint)
-        self._sides = ReadDiagnostics(self._files)
+        self._listed = Planner(self._files)
+        self._sides = ReadDiagnostics(self._listed)
         self._planned: deque[_Batch] = deque()
         self.rows = 0
         """Rows landed so far."""
@@ -147,6 +148,7 @@ class LandJob:
         place = {} if last is None else parse_offset_text(last.offset)
         planner = Planner(self._files)
         planner.refresh()
+        self._listed.refresh()
         while not stopped:
             end = planner.advance(place, self._settings.bytes_per_batch)
             if end == place:

@@ -5,6 +5,7 @@ boot and offset, are left out in the tasks. So a deleted checkpoint, or a databa
 doubles nothing.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from functools import partial
@@ -24,12 +25,13 @@ from spark_sink.bronze.writer import FILE, file_name
 from spark_sink.errors import DamagedDataError
 from spark_sink.partials.records import COLUMNS
 from spark_sink.partials.reduce import reduce
-from spark_sink.source import PARTIALS, packed
 from spark_sink.stream_offset import StreamOffset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_PACKED: Final = "part STRING, rows BINARY"
+"""Schema of packed tables by name: Spark takes one table, and ours have different columns."""
 _COUNTED: Final = "files"
 """Part with the files that a task read: ``day`` and ``file``."""
 _FILES: Final = pa.schema([("day", pa.date32()), (FILE, pa.int64())])
@@ -49,7 +51,7 @@ def known_records(offset: StreamOffset) -> KnownRecords:
 def read_stream(
     session: "SparkSession", folder: str, bytes_per_batch: int, known: KnownRecords
 ) -> "DataFrame":
-    """Return the partial tables of all files that are there, and of those to come, packed as by `source`.
+    """Return the partial tables of all files that are there, and of those to come, packed.
 
     *bytes_per_batch* are bytes of log. Records that are *known* are left out.
     """
@@ -60,7 +62,7 @@ def read_stream(
         .option("maxFileAge", "36500d")  # Spark would pass over days that come a week after later ones
         .parquet(folder)
     )
-    return rows.mapInArrow(partial(_reduce, known), PARTIALS)
+    return rows.mapInArrow(partial(_reduce, known), _PACKED)
 
 
 def _reduce(known: KnownRecords, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -78,6 +80,24 @@ def _reduce(known: KnownRecords, batches: Iterable[pa.RecordBatch]) -> Iterator[
     found = [{"day": day, FILE: number} for number, day in files.items()]
     if found:
         yield packed(_COUNTED, pa.Table.from_pylist(found, _FILES))
+
+
+def packed(part: str, table: pa.Table) -> pa.RecordBatch:
+    """Pack a table for the way from a task to the driver. Round trip: `unpacked`."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pa.RecordBatch.from_pydict(
+        {"part": pa.array([part]), "rows": pa.array([sink.getvalue().to_pybytes()], pa.binary())}
+    )
+
+
+def unpacked(found: pa.Table) -> list[tuple[str, pa.Table]]:
+    """Return the packed tables that tasks handed out, by name."""
+    return [
+        (str(part), pa.ipc.open_stream(packed.as_buffer()).read_all())
+        for part, packed in zip(found["part"].to_pylist(), found["rows"], strict=True)
+    ]
 
 
 def new_records(batch: pa.RecordBatch, known: KnownRecords) -> pa.RecordBatch:
@@ -126,3 +146,21 @@ class CountedFiles:
     def behind_bytes(self, newest_ns: int) -> int:
         """Count the bytes of files that were landed later: Spark reads them in this order. Raises OSError."""
         return sum(size for written_ns, size in self._bronze.files() if written_ns > newest_ns)
+
+
+def query_id(session: "SparkSession", checkpoint: str) -> str | None:
+    """Return Spark's id of the query that a checkpoint belongs to, which may lie wherever Spark can read; None if there
+    is none yet."""
+    if "://" not in checkpoint:
+        path = Path(checkpoint, "metadata")
+        text = path.read_text() if path.exists() else None
+    else:
+        java = session._jvm  # noqa: SLF001 - Spark has no other way to its file systems
+        assert java is not None
+        remote = java.org.apache.hadoop.fs.Path(f"{checkpoint}/metadata")
+        files = remote.getFileSystem(session._jsc.hadoopConfiguration())  # noqa: SLF001 - as above
+        if not files.exists(remote):
+            return None
+        with files.open(remote) as stream:
+            text = str(java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    return None if text is None else str(json.loads(text)["id"])

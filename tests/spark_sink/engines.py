@@ -32,17 +32,16 @@ def read_locally(settings: Settings) -> None:
 
 
 def read_with_spark(spark: Any, settings: Settings) -> None:
-    """Read with Spark, without starting again when the stream fails."""
-    from spark_sink.spark_stream import BronzeStream, LogStream  # needs pyspark, which may be missing
+    """Read with a session of Spark that is there already; a stream of bronze that fails is not started again."""
+    from spark_sink.spark_stream import BronzeStream, SparkEngine  # needs pyspark, which may be missing
 
     with open_for_writing(settings.database) as database:
-        work = Job(settings, database)
-        stream = (
-            BronzeStream(spark, settings, work, database)
-            if settings.is_bronze
-            else LogStream(spark, settings, work)
-        )
-        stream.start(once=True).awaitTermination()
+        engine = SparkEngine(spark, settings, ignored)
+        work = Job(settings, database, engine.executors)
+        if settings.is_bronze:
+            BronzeStream(spark, settings, work, database).start(once=True).awaitTermination()
+        else:
+            assert not engine.read(work, database, once=True).watch()
         work.refresh.run_to_end()
 
 

@@ -15,6 +15,7 @@ import pytest
 from spark_sink import job, limits
 from spark_sink.errors import BusyError, SinkError
 from spark_sink.log_files import LocalLogFiles
+from spark_sink.planner import Planner
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import merge
 from spark_sink.settings import LOCAL_ENGINE, SPARK_ENGINE, Settings
@@ -112,7 +113,7 @@ def test_engines_take_turns_on_one_database(request: pytest.FixtureRequest, logs
 
 
 def test_large_batches_are_read_by_other_processes(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "LOCAL_SMALL", 3_000)
+    monkeypatch.setattr(limits, "SMALL_BATCH", 3_000)
     written = mesh(logs, nodes=3, posts=20)
     settings = settings_for(logs, bytes_per_batch=12_000)
     engines.read_locally(settings)
@@ -172,7 +173,9 @@ def test_a_stream_that_was_replaced_adds_nothing(logs: Path) -> None:
 def test_how_much_is_behind_falls_between_two_looks(logs: Path) -> None:
     mesh(logs, nodes=2, posts=4)
     size = sum(path.stat().st_size for path in logs.rglob("*.jsonl"))
-    sides = job.ReadDiagnostics(LocalLogFiles(str(logs)))
+    planner = Planner(LocalLogFiles(str(logs)))
+    planner.refresh()
+    sides = job.ReadDiagnostics(planner)
     seen = []
     for read_bytes in (0, 100, size):
         sides.look({}, read_bytes)

@@ -12,7 +12,6 @@ from spark_sink import limits, log_files
 from spark_sink.errors import NoLogsFolderError
 from spark_sink.log_files import LocalLogFiles, ObjectStoreLogFiles
 from spark_sink.settings import Settings
-from spark_sink.source import Options
 from tests.spark_sink import contents, engines
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 from tests.spark_sink.memory_files import MemoryFiles
@@ -90,7 +89,7 @@ def upload(endpoint: str, logs: Path) -> None:
 def test_a_store_is_read_as_folders_are(store: str, logs: Path) -> None:
     written = mesh(logs, nodes=2, posts=4)
     upload(store, logs)
-    files = Options.parse({"path": "s3://logs/mesh", "endpoint": store}).files()
+    files = log_files.open_files("s3://logs/mesh", store)
     reader = Reader(MemoryFiles())
     reader.files = files  # type: ignore[assignment] # a fake store
     reader.restart()
@@ -107,7 +106,7 @@ def test_a_store_is_read_as_folders_are(store: str, logs: Path) -> None:
 def test_tables_are_filled_from_a_store_without_spark(
     store: str, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LOCAL_SMALL", 3_000)
+    monkeypatch.setattr(limits, "SMALL_BATCH", 3_000)
     written = mesh(logs, nodes=2, posts=8)
     upload(store, logs)
     database = str(logs.parent / "db")

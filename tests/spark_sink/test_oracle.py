@@ -128,7 +128,7 @@ def test_all_figures_are_those_of_the_raw_logs(
         bytes_per_batch=200_000,
         engine=engine,
     )
-    monkeypatch.setattr(limits, "LOCAL_SMALL", 30_000)
+    monkeypatch.setattr(limits, "SMALL_BATCH", 30_000)
     read_through_trouble(settings, files, seed, engines.read_all(request, engine), monkeypatch)
     with open_for_writing(settings.database) as database:
         assert traffic(database) == raw.traffic()

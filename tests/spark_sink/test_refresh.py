@@ -110,7 +110,7 @@ def test_a_start_does_not_estimate_clocks_before_that_is_due_again(
         now_us[0] += 50_000_000
         return clock_rows(*arguments)
 
-    monkeypatch.setattr("spark_sink.refresh.clock_rows", slow)
+    monkeypatch.setattr("spark_sink.estimated_clocks.clock_rows", slow)
 
     def start_after(minutes: int, running: int = 1) -> None:
         now_us[0] += minutes * 60_000_000

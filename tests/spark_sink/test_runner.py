@@ -63,7 +63,7 @@ class Query:
 def read(tmp_path: Path, said: list[str], *queries: Query) -> bool:
     """Read with *queries*, one after the other."""
     left = iter(queries)
-    work: Any = SimpleNamespace(start=lambda *, once: next(left), progress=str)  # noqa: ARG005 - as LogStream.start
+    work: Any = SimpleNamespace(start=lambda *, once: next(left), progress=str)  # noqa: ARG005 - as BronzeStream.start
     return SupervisedQuery(work, settings_for(tmp_path), said.append, lambda: True, once=True).watch()
 
 
@@ -113,7 +113,7 @@ class Endless:
 
 def follow(tmp_path: Path, error: Exception) -> int:
     query = Endless()
-    work: Any = SimpleNamespace(start=lambda *, once: query, progress=str)  # noqa: ARG005 - as LogStream.start
+    work: Any = SimpleNamespace(start=lambda *, once: query, progress=str)  # noqa: ARG005 - as BronzeStream.start
     refresh: Any = Broken(error)
     settings = settings_for(tmp_path)
     reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
@@ -135,7 +135,7 @@ def test_what_the_database_says_of_itself_is_said_as_it_is(tmp_path: Path) -> No
 def test_a_query_begun_after_the_job_was_told_to_end_ends(tmp_path: Path) -> None:
     first, second = Endless(), Endless()
     left = iter([first, second])
-    work: Any = SimpleNamespace(start=lambda *, once: next(left), progress=str)  # noqa: ARG005 - as LogStream.start
+    work: Any = SimpleNamespace(start=lambda *, once: next(left), progress=str)  # noqa: ARG005 - as BronzeStream.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
     reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
 

@@ -27,6 +27,8 @@ class Here:
 
     tell = staticmethod(print)
 
+    at_a_time = 1
+
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         return map(function, items)
 
