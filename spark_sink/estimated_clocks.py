@@ -31,15 +31,16 @@ def estimate_clocks(reader: Reader, keys: Ints, sights: float) -> pa.Table:
 
 
 def estimate_apart(database: str, sights: float) -> pa.Table:
-    """Make the rows from all hours of logs in *database*, by a connection of one's own. Raises SinkError.
-
-    Where cores are few, reading goes first: this takes a minute, and a record waits for its row. It is in a thread of
-    its own because Linux has a priority for each thread, and a process that is used again could not get its own back.
-    """
-    with ThreadPoolExecutor(1, initializer=partial(os.nice, _NICE)) as aside:
-        return aside.submit(_estimate, database, sights).result()
-
-
-def _estimate(database: str, sights: float) -> pa.Table:
+    """Make the rows from all hours of logs in *database*, by a connection of one's own. Raises SinkError."""
     with closing(open_for_reading(database)) as reader:
         return estimate_clocks(reader, keys_of(reader), sights)
+
+
+def estimate_aside(database: str, sights: float) -> pa.Table:
+    """Do the same at a lower priority: this may take a minute, in which records that are written wait for their rows.
+
+    In a thread of its own, since Linux has a priority for each thread, and a process that is used again could not get
+    its own back. Raises SinkError.
+    """
+    with ThreadPoolExecutor(1, initializer=partial(os.nice, _NICE)) as aside:
+        return aside.submit(estimate_apart, database, sights).result()

@@ -23,7 +23,7 @@ from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from spark_sink.derived_hours import DerivedHours, derive_apart, derive_stretch
-from spark_sink.estimated_clocks import estimate_apart, estimate_clocks
+from spark_sink.estimated_clocks import estimate_apart, estimate_aside, estimate_clocks
 from spark_sink.executors import Executors, TasksFailedError
 from spark_sink.facts_loader import AffectedHours, Stretch, stretch
 from spark_sink.refresh_schedule import Chunk, RefreshSchedule
@@ -115,7 +115,7 @@ class Refresh:
         newest_us = {(int(node), int(boot)): int(last_us) for node, boot, last_us in newest}  # type: ignore[arg-type] # columns of whole numbers and texts
         if not len(self._schedule.hours):
             return
-        rows = self._clock_rows()
+        rows = self._clock_rows(estimate_aside if least_us else estimate_apart)
         clocks = corrections(rows)
         shifted = shifted_boots(self._clocks, clocks, newest_us, least_us)
         if least_us and not shifted:
@@ -149,8 +149,8 @@ class Refresh:
         times = [mesh_us(some.table(), node_no, t_us) for some in (self._clocks, clocks)]
         return int(np.concatenate(times).min(initial=END_US)) - HOUR_US
 
-    def _clock_rows(self) -> pa.Table:
-        """Make the rows of all clocks: in a task if there is much to look at, else here, or if that fails.
+    def _clock_rows(self, apart: Callable[[str, float], pa.Table]) -> pa.Table:
+        """Make the rows of all clocks: by a task if there is much to look at, else here, or if that fails.
 
         With a month of a large mesh this takes a minute, in which the thread that reads would get half of a core.
         """
@@ -161,7 +161,7 @@ class Refresh:
         # A single executor goes on reading.
         if executors is not None and executors.at_a_time > 1 and sights > limits.SIGHTS_AT_A_TIME:
             try:
-                (rows,) = executors.map(partial(estimate_apart, self._name), [sights])
+                (rows,) = executors.map(partial(apart, self._name), [sights])
             except TasksFailedError as error:
                 executors.tell(_FAILED.format(what="estimate clocks", error=error))
             else:
