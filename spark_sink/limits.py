@@ -130,8 +130,11 @@ LOOK_S: Final = 0.05
 """Time between two looks at logs that do not change."""
 LOOK_SHARE: Final = 4
 """And it is so many times as long as a look takes: a fifth of a core at most, where listing the logs takes long."""
+REST_SHARE: Final = 2
+"""After a small batch there is a rest, of this part of the time that it took: a third of the time is left to others.
+While the job rests, records wait."""
 REST_MAX_S: Final = 0.5
-"""Longest rest after a small batch. It is as long as the batch took: half of the time is left to others."""
+"""Longest such rest."""
 LOCAL_IDLE_S: Final = 60.0
 """Time without work after which a process of the engine ``local`` is ended: starting one takes half a second."""
 

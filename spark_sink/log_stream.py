@@ -138,7 +138,7 @@ class LogReading:
             progress.counted()
             if batch.is_small and not self._once:
                 spent_s = (time.perf_counter_ns() - batch.begin_ns) / 1e9
-                self._ended.wait(min(spent_s, limits.REST_MAX_S))
+                self._ended.wait(min(spent_s / limits.REST_SHARE, limits.REST_MAX_S))
         progress.look()
 
     def _plan(self, place: StreamOffset) -> _Batch | None:
