@@ -38,7 +38,11 @@ def mapped_node() -> FakeNode:
         row(CYD, PositionRecord(latitude=4_700_000, longitude=800_000, valid_minutes=10), 11),
         row(ZOE, withdrawal(), 1),
         row(BOB, SensorRecord(battery_percent=87, voltage_mv=3_912, solar_mw=512, temperature_dc=-185), 3),
-        row(EVE, SensorRecord(battery_percent=101, status=HARM, version="tinyssb 0.9"), 3),
+        row(
+            EVE,
+            SensorRecord(battery_percent=101, status=HARM, version="tinyssb 0.9", hardware="Pi" + HARM[:20]),
+            3,
+        ),
     ]
     return node
 
@@ -119,6 +123,8 @@ def test_texts_of_harmful_people_are_only_text(browser: Browser) -> None:
     with serving(mapped_node()) as address, Visit(browser, address) as visit:
         page = opened(visit)
         expect(page.locator("main dd", has_text="onerror=alert(1)")).to_be_visible()
+        facts = page.locator("main dl", has_text="tinyssb 0.9")
+        expect(facts).to_contain_text('HardwarePi"><img src=x onerror')
         assert page.locator("main img").count() == 0
         hidden = r"/[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069\u200b]/"
         assert page.evaluate(f"!{hidden}.test(document.body.textContent)")

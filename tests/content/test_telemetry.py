@@ -41,6 +41,7 @@ NAMES = {
     "altitude": "altitude_m", "speed": "speed_dm_s", "course": "course_degrees", "battery": "battery_percent",
     "voltage": "voltage_mv", "solar": "solar_mw", "temperature": "temperature_dc", "humidity": "humidity_percent",
     "pressure": "pressure_dhpa", "status": "status", "version": "version",
+    "hardware": "hardware",
 }  # fmt: skip
 """Fields of ours for the words of the page."""
 NOW_US = 1_762_495_200_000_000
@@ -76,6 +77,7 @@ SENSORS = st.builds(
     pressure_dhpa=_maybe(0, 20_000),
     status=st.none() | TEXTS,
     version=st.none() | TEXTS,
+    hardware=st.none() | TEXTS,
 ).filter(lambda record: any(item is not None for item in astuple(record)[2:]))
 
 
@@ -118,11 +120,11 @@ def test_sensors_are_read_as_they_were_written_or_refused_for_their_size(record:
     try:
         content = serialize_telemetry(record)
     except TelemetryRoomError:
-        assert record.status or record.version, "numbers alone always fit"
+        assert record.status or record.version or record.hardware, "numbers alone always fit"
         assert "than fit into one packet" in _refusal(record)
         record = fitting(record)
         if all(item is None for item in astuple(record)[2:]):
-            return  # a version alone, and too long
+            return  # texts about the node alone, and too long
         content = serialize_telemetry(record)
     assert fitting(record) == record
     assert parse_telemetry(content) == record
@@ -141,6 +143,12 @@ def test_what_does_not_fit_is_left_out_from_the_end() -> None:
     assert fitting(record).version is None
     assert fitting(record).status == "x" * 31
     assert fitting(replace(record, status="x")) == replace(record, status="x")
+    whole = replace(record, status="x", hardware="Pi Zero 2 W")
+    assert fitting(whole) == whole
+    longer = replace(whole, status="x" * 8)
+    assert fitting(longer) == replace(longer, version=None)
+    longest = replace(whole, status="x" * 22)
+    assert fitting(longest) == replace(longest, version=None, hardware=None)
 
 
 @pytest.mark.parametrize(

@@ -145,12 +145,23 @@ def test_sensors_are_read_by_a_hook_and_a_status_goes_with_them(running: Running
     (row,) = rows(running.home, "telemetry")
     assert (row["temperature_dc"], row["status"], row["expires_us"]) == (215, "Hut open", None)
     assert row["version"].startswith("tinyssb ")
+    assert "hardware" not in row, "nobody said that it may be known"
     said(running.home, "telemetry", "share", "--only-status", "--status", "x" * 29)
     (row,) = rows(running.home, "telemetry")
     assert "temperature_dc" not in row
     ended = tinyssb(running.home, "telemetry", "share", "--status", "x" * 41)
     assert ended.returncode == ExitCode.DATA
     assert b"Nothing was published" in ended.stderr
+
+
+def test_the_hardware_is_told_if_the_user_names_it(running: RunningDaemon) -> None:
+    configure(running.home, 'hardware = "T-Beam\\u2028"', "kernel = false")
+    assert b"printable text" in tinyssb(running.home, "telemetry", "sources").stderr
+    configure(running.home, 'hardware = "T-Beam"', "kernel = false")
+    assert "Shared 'T-Beam' as" in said(running.home, "telemetry", "share")
+    (row,) = rows(running.home, "telemetry")
+    assert (row["hardware"], row["version"].startswith("tinyssb ")) == ("T-Beam", True)
+    assert "T-Beam" in said(running.home, "telemetry")
 
 
 def test_a_receiver_gives_the_place(running: RunningDaemon) -> None:

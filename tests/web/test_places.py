@@ -23,7 +23,7 @@ def test_valid_records_stand_beside_their_authors_and_others_are_left_out() -> N
         row(CYD, PositionRecord(latitude=-100_000, longitude=250_000, radius_m=7, speed_dm_s=15), 5),
         row(BOB, PositionRecord(latitude=1, longitude=1, valid_minutes=10), 11),
         row(EVE, withdrawal(), 0),
-        row(BOB, SensorRecord(voltage_mv=3_912, status="Hut open"), 1),
+        row(BOB, SensorRecord(voltage_mv=3_912, status="Hut open", hardware="Pi Zero 2 W"), 1),
     ]
     with serving(node) as address:
         found = ask(address, "/api/places").json
@@ -44,5 +44,6 @@ def test_valid_records_stand_beside_their_authors_and_others_are_left_out() -> N
     assert rows[BOB.hex()]["position"] is None
     sensors = rows[BOB.hex()]["sensors"]
     assert (sensors["voltage_v"], sensors["status"], sensors["battery_percent"]) == (3.912, "Hut open", None)
+    assert (sensors["hardware"], sensors["version"]) == ("Pi Zero 2 W", None)
     assert rows[EVE.hex()]["position"] is None
     assert ZOE.hex() not in rows, "nothing of hers is here"

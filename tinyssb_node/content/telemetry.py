@@ -74,6 +74,8 @@ class SensorRecord:
     """Free text of the author's, which must be made safe before it is shown."""
     version: str | None = None
     """The program and its version, likewise."""
+    hardware: str | None = None
+    """The device that it runs on, likewise."""
 
 
 TelemetryRecord = PositionRecord | SensorRecord
@@ -191,9 +193,12 @@ def record_fields(record: TelemetryRecord) -> dict[str, int | str]:
 
 
 def fitting(record: SensorRecord) -> SensorRecord:
-    """Return *record* without what does not fit into one packet: its version, then the end of its status."""
+    """Return *record* without what does not fit into one packet: its version, then its hardware, then the end of its
+    status."""
     if len(_encode(record)) > CONTENT_SIZE:
         record = replace(record, version=None)
+    if len(_encode(record)) > CONTENT_SIZE:
+        record = replace(record, hardware=None)
     while record.status and len(_encode(record)) > CONTENT_SIZE:
         record = replace(record, status=record.status[:-1] or None)
     return record

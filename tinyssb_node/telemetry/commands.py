@@ -180,10 +180,11 @@ def telemetry(arguments: argparse.Namespace) -> int:
         record = row.record
         assert isinstance(record, SensorRecord)
         values = ", ".join(sensors_in_words(record))
-        texts = (text_cell(record.status, _STATUS_CELLS), text_cell(record.version, _NAME_CELLS))
+        about = (text_cell(text, _NAME_CELLS) for text in (record.hardware, record.version))
+        texts = (text_cell(record.status, _STATUS_CELLS), *about)
         cells = (names.shown(row.feed), values, *texts, audiences[row.group])
         listed.append((*cells, age(row, now_us), validity(row, now_us)))
-    print(table(("NAME", "VALUES", "STATUS", "VERSION", "FOR", "AGE", "VALID FOR"), listed))
+    print(table(("NAME", "VALUES", "STATUS", "HARDWARE", "VERSION", "FOR", "AGE", "VALID FOR"), listed))
     return 0
 
 
@@ -303,7 +304,12 @@ def share_sensors(arguments: argparse.Namespace) -> int:
         _serialized(record)
     except ProblemError:
         record = replace(record, version=None)
-    values = [*sensors_in_words(record), *([f"'{record.status}'"] if record.status else [])]
+    try:
+        _serialized(record)
+    except ProblemError:
+        record = replace(record, hardware=None)
+    texts = [f"'{text}'" for text in (record.status, record.hardware) if text]
+    values = [*sensors_in_words(record), *texts]
     return _share(arguments, record, f"Shared {', '.join(values)}")
 
 

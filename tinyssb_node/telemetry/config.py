@@ -11,6 +11,8 @@ from tinyssb_node.daemon.config_table import Address, Flaw, SubjectTable, addres
 from tinyssb_node.ids import NetworkName
 
 PUBLIC: Final = "public"
+AUTO: Final = "auto"
+"""The text of `hardware` that stands for the model of the board."""
 GPSD_PORT: Final = 2947
 """The port of gpsd (IANA)."""
 
@@ -34,6 +36,8 @@ class TelemetryConfig(SubjectTable, frozen=True, kw_only=True):
     """Most records a day that are sent at intervals."""
     status: str = ""
     """A text that goes with the values of sensors."""
+    hardware: str = ""
+    """The device, as a text that goes with the values of sensors; `auto`: the board's model, as the kernel knows it."""
     gpsd: Annotated[Address, Meta(description=address_rule(GPSD_PORT))] | None = None
     """Address of gpsd; None: it is not asked."""
     fixed: bool = False
@@ -54,8 +58,9 @@ class TelemetryConfig(SubjectTable, frozen=True, kw_only=True):
                 )
         if self.fixed and self.gpsd is not None:
             return "fixed", True, "it takes true only without telemetry.gpsd: a node stays or moves"
-        if len(self.status.encode(errors="replace")) > TELEMETRY_TEXT_MAX or not self.status.isprintable():
-            return "status", self.status, f"it takes printable text of at most {TELEMETRY_TEXT_MAX} bytes"
+        for name, text in (("status", self.status), ("hardware", self.hardware)):
+            if len(text.encode(errors="replace")) > TELEMETRY_TEXT_MAX or not text.isprintable():
+                return name, text, f"it takes printable text of at most {TELEMETRY_TEXT_MAX} bytes"
         return None
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from tinyssb_node import version
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.telemetry.config import TelemetryConfig, telemetry_config
+from tinyssb_node.telemetry.config import AUTO, TelemetryConfig, telemetry_config
 from tinyssb_node.telemetry.sources.gpsd import read_gpsd
 from tinyssb_node.telemetry.sources.hook import read_hook
-from tinyssb_node.telemetry.sources.kernel import read_power, read_sensors
+from tinyssb_node.telemetry.sources.kernel import read_board, read_power, read_sensors
 from tinyssb_node.telemetry.sources.measured import Measured, SourceError, merged
 
 VERSION = f"tinyssb {version().partition('.dev')[0]}"
@@ -35,7 +35,8 @@ def measure(config: Config) -> Measurement:
             problems.append(error)
     if settings.kernel:
         found += [read_power(), read_sensors()]
-    found.append(Measured(status=settings.status or None))
+    hardware = read_board() if settings.hardware == AUTO else settings.hardware
+    found.append(Measured(status=settings.status or None, hardware=hardware or None))
     if settings.fixed:
         found.append(Measured(latitude=config.latitude, longitude=config.longitude))
     return Measurement(merged(found), tuple(problems))

@@ -109,6 +109,7 @@ def _sensors(row: TelemetryRow | None) -> Shape | None:
         "pressure_hpa": _scaled(record.pressure_dhpa, 10),
         "status": record.status,
         "version": record.version,
+        "hardware": record.hardware,
     }
 
 

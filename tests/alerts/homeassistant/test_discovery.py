@@ -24,6 +24,7 @@ SENSORS = SensorRecord(
     pressure_dhpa=9_312,
     status="Hut {{ open }}",
     version="tinyssb 0.9",
+    hardware="Pi Zero 2 W",
 )
 REPORT = NodeReport(
     name="hut",
@@ -133,6 +134,7 @@ def test_other_nodes_are_devices_behind_ours() -> None:
     }
     device = found[f"homeassistant/device/{bob}/config"]["device"]
     assert (device["name"], device["via_device"]) == ("Bob", f"tinyssb_{NODE}")
+    assert (device["sw_version"], device["model"]) == ("tinyssb 0.9", "Pi Zero 2 W")
     cyd = found[f"homeassistant/device/tinyssb_{NODE}_{CYD.hex()[:16]}/config"]
     assert list(cyd["components"]) == ["heard"], "powered from outside is no level of a battery"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.telemetry import limits
-from tinyssb_node.telemetry.sources.kernel import read_power, read_sensors
+from tinyssb_node.telemetry.sources.kernel import read_board, read_power, read_sensors
 from tinyssb_node.telemetry.sources.measured import Measured
 
 
@@ -22,6 +22,25 @@ def _make(folder: Path, files: Mapping[str, str]) -> None:
     folder.mkdir(parents=True)
     for name, text in files.items():
         (folder / name).write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("Raspberry Pi Zero 2 W Rev 1.0\0", "Pi Zero 2 W"),
+        ("Raspberry Pi 4 Model B Rev 1.4\0", "Pi 4 Model B"),
+        ("OrangePi Zero3\0", "OrangePi Zero3"),
+        ("x" * 60, "x" * 40),
+        ("\x1b[2J", None),
+        ("\0", None),
+    ],
+)
+def test_the_model_of_a_board_in_few_letters(tmp_path: Path, model: str, shown: str | None) -> None:
+    folder = tmp_path / "firmware/devicetree/base"
+    folder.mkdir(parents=True)
+    assert read_board(tmp_path) is None, "a PC has none"
+    (folder / "model").write_text(model)
+    assert read_board(tmp_path) == shown
 
 
 def test_a_battery_beside_a_mouse_and_a_panel(tmp_path: Path) -> None:

@@ -56,3 +56,5 @@ def test_values_are_rounded_to_the_units_of_records() -> None:
 def test_nothing_measured_makes_no_record() -> None:
     assert position_record(Measured(battery_percent=5), 60, 5) is None
     assert sensor_record(Measured(latitude=1.0, longitude=1.0), 60, 5, "v") is None
+    about = SensorRecord(said_s=60, valid_minutes=5, version="v", hardware="Pi")
+    assert sensor_record(Measured(hardware="Pi"), 60, 5, "v") == about

@@ -145,8 +145,8 @@ def _device(report: NodeReport, other: OtherNode, node: str, key: str) -> Docume
             "json_attributes_topic": topic,
             "json_attributes_template": "{{ (value_json.position or {}) | tojson }}",
         }
-    version = None if other.sensors is None else other.sensors.version
-    about = _about(other.name, f"tinyssb_{key}", version)
+    sensors = other.sensors or SensorRecord()
+    about = _about(other.name, f"tinyssb_{key}", sensors.version, sensors.hardware)
     return {
         "device": {**about, "via_device": f"tinyssb_{node}"},
         **_shared(report, f"{node}_{key}", topic, parts, node),
@@ -193,9 +193,10 @@ def _shared(
     }
 
 
-def _about(name: str, identifier: str, version: str | None) -> Document:
+def _about(name: str, identifier: str, version: str | None, hardware: str | None = None) -> Document:
     about: Document = {"identifiers": [identifier], "name": name, "manufacturer": "tinySSB"}
-    return about if version is None else {**about, "sw_version": version}
+    stated = {"sw_version": version, "model": hardware}
+    return {**about, **{key: text for key, text in stated.items() if text is not None}}
 
 
 def _sensor(

@@ -1,9 +1,11 @@
-"""Power supplies and sensors that the kernel has drivers for, as files of /sys."""
+"""Power supplies and sensors that the kernel has drivers for, and the board, as files of /sys."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from tinyssb_node.content.limits import TELEMETRY_TEXT_MAX
 from tinyssb_node.telemetry import limits
 from tinyssb_node.telemetry.sources.measured import Measured, merged
 
@@ -62,6 +64,14 @@ def _scaled_channel(device: Path, channel: str, unit: float) -> float | None:
         offset, scale = _number(device, f"{channel}_offset") or 0.0, _number(device, f"{channel}_scale")
         value = None if scale is None else (raw + offset) * scale
     return None if value is None else value * unit
+
+
+def read_board(sys: Path = SYS) -> str | None:
+    """Return the model of the board in few letters, such as ``Pi Zero 2 W``: the maker of a Raspberry and the revision
+    are left out, since a packet has 48 bytes. None: the kernel knows none, as on a PC."""
+    model = (_text(sys / "firmware/devicetree/base", "model") or "").rstrip("\0")
+    short = re.sub(" Rev [0-9.]+$", "", model.removeprefix("Raspberry "))[:TELEMETRY_TEXT_MAX].strip()
+    return short if short.isascii() and short.isprintable() and short else None
 
 
 def _folders(parent: Path) -> Sequence[Path]:

@@ -37,6 +37,8 @@ class Measured:
     humidity_percent: float | None = None
     pressure_hpa: float | None = None
     status: str | None = None
+    hardware: str | None = None
+    """The device on which the node runs."""
 
     @property
     def has_place(self) -> bool:
@@ -92,6 +94,7 @@ def sensor_record(
         humidity_percent=_rounded(measured.humidity_percent),
         pressure_dhpa=_rounded(measured.pressure_hpa, 10),
         status=measured.status,
+        hardware=measured.hardware,
     )
     if record == SensorRecord(said_s=said_s, valid_minutes=valid_minutes):
         return None

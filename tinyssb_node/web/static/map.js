@@ -109,6 +109,7 @@ function sensorFacts(sensors, nowUs) {
     [t("Battery"), joined([percent, volts])],
     [t("Solar"), sensors.solar_w === null ? null : `${decimal(sensors.solar_w, 1)} W`],
     [t("Weather"), joined(air)],
+    [t("Hardware"), sensors.hardware && h("bdi", { text: line(sensors.hardware, 40) })],
     [t("Version"), sensors.version && h("bdi", { text: line(sensors.version, 40) })],
     [t("Measured"), ago(sensors.time_us, nowUs)],
   ].filter(([, value]) => value);
