@@ -14,6 +14,12 @@ class TinyssbError(Exception):
     """Anything this project raises on purpose."""
 
 
+def phrase(text: str) -> str:
+    """Return *text*: it marks a part of an error's sentence, so that the tool for translations finds it
+    (docs/howto/languages.md)."""
+    return text
+
+
 class PeerError(TinyssbError):
     """A peer's fault: drop what it sent, count it, continue."""
 
@@ -378,7 +384,7 @@ class StoreLockedError(LocalError):
 
     def __init__(self, folder: Path, pid: int | None) -> None:
         self.pid = pid
-        holder = "another process" if pid is None else f"process {pid}"
+        holder = phrase("another process") if pid is None else phrase(f"process {pid}")
         super().__init__(
             f"The node in {folder} is already in use by {holder}. Nothing was changed. "
             "Stop it first, or choose another home folder with --home."

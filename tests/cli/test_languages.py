@@ -45,8 +45,12 @@ def test_what_programs_read_is_the_same_in_all_languages(
 
 
 @pytest.mark.usefixtures("german")
-def test_errors_and_help_are_english(talkers: Talkers) -> None:
+def test_errors_are_german_and_help_is_english(talkers: Talkers) -> None:
     ended = tinyssb(talkers.folder, "chat", "--with", "nobody-here")
     assert ended.returncode != ExitCode.OK
-    assert ended.stderr.decode().startswith("tinyssb: This node knows no person 'nobody-here'.")
+    assert ended.stderr.decode().startswith(
+        "tinyssb: Dieser Knoten kennt keine Person „nobody-here“.\nPersonen "
+    )
+    read_by_program = tinyssb(talkers.folder, "chat", "--with", "nobody-here", "--json")
+    assert read_by_program.stderr.decode().startswith("tinyssb: This node knows no person 'nobody-here'.")
     assert "show the N latest messages" in tinyssb(talkers.folder, "chat", "--help").stdout.decode()

@@ -443,7 +443,7 @@ async def test_a_group_that_was_just_judged_shows_the_posts_that_wait(bench: Ben
     [
         ("group_exclude", "a", "You cannot exclude yourself"),
         ("group_exclude", "x", f"Not in the epoch that you write in: {person('x').hex()[:8]}."),
-        ("group_exclude", "uvwxyz", "and 1 more"),
+        ("group_exclude", "uvwxyz", "… (+1)."),
         ("group_add", "b", f"already: {person('b').hex()[:8]}"),
     ],
 )

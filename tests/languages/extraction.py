@@ -11,6 +11,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
 
+from tests.languages.error_texts import error_texts
 from tinyssb_node.screens.languages import CATALOGUES
 
 ROOT: Final = Path(__file__).parents[2]
@@ -20,6 +21,45 @@ PYTHON_FUNCTIONS: Final[dict[str, Any]] = {**FUNCTIONS, "message": None}
 DOMAINS: Final = {
     "page": ("tinyssb_node/web/static/*.js", "tinyssb_node/web/static/index.html"),
     "node": ("tinyssb_node/**/*.py",),
+    "errors": (
+        "tinyssb_node/errors.py",
+        "tinyssb_node/catalog/*.py",
+        "tinyssb_node/cli/heldfile.py",
+        *(
+            f"tinyssb_node/cli/commands/{name}.py"
+            for name in ("attach", "chat", "group", "inbox", "node", "people", "search")
+        ),
+        *(f"tinyssb_node/content/{name}.py" for name in ("chat", "contacts", "files", "phones")),
+        *(f"tinyssb_node/control/{name}.py" for name in ("access", "client")),
+        *(
+            f"tinyssb_node/daemon/{name}.py"
+            for name in ("feed_names", "group_handler", "handler", "identity_manager")
+        ),
+        "tinyssb_node/gossip/certainty.py",
+        "tinyssb_node/groups/faults.py",
+        "tinyssb_node/groups/manager.py",
+        "tinyssb_node/screens/[!p]*.py",
+        "tinyssb_node/screens/people.py",
+        "tinyssb_node/store/home.py",
+        "tinyssb_node/tui/command.py",
+        *(
+            f"tinyssb_node/web/{name}.py"
+            for name in (
+                "access",
+                "app",
+                "boards",
+                "errors",
+                "guests",
+                "page_service",
+                "people",
+                "phones",
+                "position",
+                "recordings",
+                "request_fields",
+                "views",
+            )
+        ),
+    ),
 }
 """Files of the messages of each catalogue."""
 HEADER: Final = r"""# How to translate: docs/howto/languages.md
@@ -62,7 +102,13 @@ def _called(
             yield node.lineno, node.func.id, given, []
 
 
-METHODS: Final[dict[str, Any]] = {".js": "javascript", ".py": _called, ".html": _marked}
+METHODS: Final[dict[str, Any]] = {
+    ".js": "javascript",
+    ".py": _called,
+    ".html": _marked,
+    "errors": error_texts,
+}
+"""Readers of messages by the end of a file's name, or by domain."""
 OPTIONS: Final[dict[str, Any]] = {"parse_template_string": True, "jsx": False}
 
 
@@ -73,7 +119,11 @@ def messages(domain: str) -> Catalog:
         functions = PYTHON_FUNCTIONS if path.suffix == ".py" else FUNCTIONS
         with path.open("rb") as file:
             for line, text, comments, _ in extract(
-                METHODS[path.suffix], file, functions, ["Translators:"], options=OPTIONS
+                METHODS.get(domain) or METHODS[path.suffix],
+                file,
+                functions,
+                ["Translators:"],
+                options=OPTIONS,
             ):
                 catalogue.add(text, None, [(str(path.relative_to(ROOT)), line)], auto_comments=comments)
     return catalogue

@@ -101,7 +101,12 @@ def test_catalogues_are_written_as_the_tool_writes_them(language: str, domain: s
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_texts_for_terminals_are_of_characters_that_terminals_show(language: str) -> None:
     """A space that breaks no line would be shown by its number."""
-    texts = "".join(form for one in entries(read(language, "node")) for form in forms(one.string))
+    texts = "".join(
+        form
+        for domain in ("errors", "node")
+        for one in entries(read(language, domain))
+        for form in forms(one.string)
+    )
     assert {char for char in texts if not char.isprintable()} <= {"\n"}
 
 

@@ -32,3 +32,16 @@ def test_requests_at_one_time_speak_each_its_own() -> None:
     with serving(with_group(FakeNode())) as address, ThreadPoolExecutor(8) as pool:
         found = pool.map(lambda language: standing(address, language), asked)
         assert all(one.startswith(STANDING[language]) for one, language in zip(found, asked, strict=True))
+
+
+def test_errors_are_in_the_language_of_the_page() -> None:
+    with serving(FakeNode()) as address:
+        found = [
+            ask(address, "/api/group?group=none", headers={"accept-language": language}).json["message"]
+            for language in ("uk-UA, en;q=0.5", "de", "en")
+        ]
+    assert found == [
+        "Ідентифікатор групи має 40 шістнадцяткових цифр.",
+        "Die Id einer Gruppe hat 40 Hexadezimalziffern.",
+        "The id of a group has 40 hexadecimal digits.",
+    ]

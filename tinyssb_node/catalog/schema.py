@@ -16,6 +16,7 @@ from tinyssb_node.catalog.errors import (
     CatalogFullError,
     CatalogReadOnlyError,
 )
+from tinyssb_node.errors import phrase
 from tinyssb_node.store.sqlite_file import inspect_schema
 
 CATALOG_VERSION: Final = 8
@@ -145,12 +146,12 @@ _NAMES: Final = (
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 """A statement of ours that SQLite rejects shows that the tables are not ours."""
 _REFUSED: Final = {
-    sqlite3.SQLITE_FULL: (CatalogFullError, "there is no room on the disk"),
-    sqlite3.SQLITE_READONLY: (CatalogReadOnlyError, "it may not be written"),
-    sqlite3.SQLITE_CANTOPEN: (CatalogReadOnlyError, "it may not be written there"),
-    sqlite3.SQLITE_PERM: (CatalogReadOnlyError, "it may not be written"),
-    sqlite3.SQLITE_BUSY: (CatalogBusyError, "another process is writing it"),
-    sqlite3.SQLITE_LOCKED: (CatalogBusyError, "another process is writing it"),
+    sqlite3.SQLITE_FULL: (CatalogFullError, phrase("there is no room on the disk")),
+    sqlite3.SQLITE_READONLY: (CatalogReadOnlyError, phrase("it may not be written")),
+    sqlite3.SQLITE_CANTOPEN: (CatalogReadOnlyError, phrase("it may not be written there")),
+    sqlite3.SQLITE_PERM: (CatalogReadOnlyError, phrase("it may not be written")),
+    sqlite3.SQLITE_BUSY: (CatalogBusyError, phrase("another process is writing it")),
+    sqlite3.SQLITE_LOCKED: (CatalogBusyError, phrase("another process is writing it")),
 }
 
 

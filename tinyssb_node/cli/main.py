@@ -88,15 +88,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser(argv).parse_args(argv)
+    from tinyssb_node.screens.error_texts import translated
     from tinyssb_node.screens.languages import environment_language, speak
 
     try:
-        # What programs read is the same in all languages.
-        speak(None if getattr(arguments, "json", False) else environment_language())
+        # What programs read is the same in all languages, and so are logs: those of processes that the daemon starts.
+        read_by_program = getattr(arguments, "json", False) or getattr(arguments, "supervised", False)
+        speak(None if read_by_program else environment_language())
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
-        print_error(error.message, error.hint)
+        print_error(translated(error.message), translated(error.hint))
         if getattr(arguments, "supervised", False):
             from tinyssb_node.daemon.shutdown import report_exit_reason
 

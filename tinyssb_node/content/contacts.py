@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.content import limits
-from tinyssb_node.errors import ExitCode, LocalError
+from tinyssb_node.errors import ExitCode, LocalError, phrase
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
 
@@ -57,7 +57,7 @@ def parse_contacts(raw: bytes, path: Path) -> dict[FeedId, Contact]:
         return _read_file(json.loads(raw), path)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         advice = "Put a backup in its place, or remove it to begin with no names."
-        raise ContactsError(path, f"not a file of contacts: {error!r:.100}", advice) from error
+        raise ContactsError(path, f"not a file of contacts ({error!r:.100})", advice) from error
 
 
 def _read_file(value: object, path: Path) -> dict[FeedId, Contact]:
@@ -66,7 +66,7 @@ def _read_file(value: object, path: Path) -> dict[FeedId, Contact]:
     if not isinstance(value, dict) or type(value["v"]) is not int:
         raise TypeError("no version")
     if value["v"] > CONTACTS_VERSION:
-        reason = f"it has format {value['v']}, this program knows up to {CONTACTS_VERSION}"
+        reason = phrase(f"it has format {value['v']}, this program knows up to {CONTACTS_VERSION}")
         raise ContactsError(path, reason, "Install the newer version of the program that wrote it.")
     return {FeedId.from_hex(person["feed"]): _read_contact(person) for person in value["people"]}
 
@@ -120,7 +120,7 @@ def set_petname(home: Path, feed: FeedId, name: str | None) -> None:
     """Set or remove the petname of *feed*. Durable on return. Raises ContactsError."""
     given = None if name is None else name.encode(errors="replace").decode().strip()
     if given is not None and not 1 <= len(given) <= limits.PETNAME_MAX:
-        reason = f"a name has 1 to {limits.PETNAME_MAX} characters, this one {len(given)}"
+        reason = phrase(f"a name has 1 to {limits.PETNAME_MAX} characters, this one {len(given)}")
         raise ContactsError(home / CONTACTS_FILE, reason, "Choose another name.")
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), name=given)
@@ -137,7 +137,7 @@ def follow_list(home: Path, feed: FeedId, *, followed: bool) -> None:
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), list_followed=followed)
         if followed and sum(contact.list_followed for contact in contacts.values()) > limits.BLOCKLISTS_MAX:
-            reason = f"{limits.BLOCKLISTS_MAX} blocklists are followed, the most there can be"
+            reason = phrase(f"{limits.BLOCKLISTS_MAX} blocklists are followed, the most there can be")
             raise ContactsError(home / CONTACTS_FILE, reason, "Unfollow one of them first.")
 
 
@@ -153,7 +153,7 @@ def _changing(home: Path) -> Iterator[dict[FeedId, Contact]]:
             before = serialize_contacts(contacts)
             yield contacts
             if len(contacts) > limits.CONTACTS_MAX:
-                reason = f"there are {limits.CONTACTS_MAX} contacts, the most there can be"
+                reason = phrase(f"there are {limits.CONTACTS_MAX} contacts, the most there can be")
                 raise ContactsError(path, reason, "Remove a name or a block first.")
             if serialize_contacts(contacts) != before:
                 _write(path, serialize_contacts(contacts))

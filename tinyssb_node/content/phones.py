@@ -9,6 +9,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.varint import encode_varint
+from tinyssb_node.errors import phrase
 
 _BYTES: Final = 1
 _LIST: Final = 4
@@ -60,9 +61,11 @@ def harm_to_phones(content: bytes) -> str:
 def _check(value: _Value) -> None:
     """Check what it does with *value*. Raises _FaultError."""
     if value.kind == _BYTES and value.size < _BOX_MIN:
-        raise _FaultError(f"it begins like a private message, but {value.size} bytes are too few for one")
+        raise _FaultError(
+            phrase(f"it begins like a private message, but {value.size} bytes are too few for one")
+        )
     if value.kind == _LIST and any(_has_truth(part) for part in value.parts):
-        raise _FaultError("it is a list with `true` or `false`")
+        raise _FaultError(phrase("it is a list with `true` or `false`"))
 
 
 def _has_truth(value: _Value) -> bool:
@@ -76,7 +79,9 @@ def _value(data: bytes, at: int, end: int, depth: int) -> _Value | None:
     tag, start = _varint(data, at, end)
     kind, size = tag & 7, tag >> 3
     if size < 0 or depth > _DEPTH_MAX:
-        raise _FaultError("a length in it is negative for phones" if size < 0 else "it nests too deeply")
+        raise _FaultError(
+            phrase("a length in it is negative for phones" if size < 0 else "it nests too deeply")
+        )
     stop = start + size
     if stop > end or kind not in _READ:
         return None

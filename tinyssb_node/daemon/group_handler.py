@@ -36,7 +36,7 @@ from tinyssb_node.daemon.groupviews import (
 )
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.errors import BadRequestError, GroupRefusedError, LocalError, ProblemError
+from tinyssb_node.errors import BadRequestError, GroupRefusedError, LocalError, ProblemError, phrase
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.consent import GroupConsentError
 from tinyssb_node.groups.epochs import NOBODY
@@ -71,42 +71,46 @@ _NAMED_MAX: Final = 5
 """Most people or groups named in a sentence."""
 _REFUSALS: Final = {
     RefusalReason.SELF: (
-        "You cannot exclude yourself.",
-        "`tinyssb group leave` leaves a group; others may exclude you then.",
+        phrase("You cannot exclude yourself."),
+        phrase("`tinyssb group leave` leaves a group; others may exclude you then."),
     ),
     RefusalReason.STRANGER: (
-        "Not in the epoch that you write in: {people}.",
-        "`tinyssb group show` shows who is in it.",
+        phrase("Not in the epoch that you write in: {people}."),
+        phrase("`tinyssb group show` shows who is in it."),
     ),
-    RefusalReason.NOBODY: ("Nobody is named.", "Name somebody."),
+    RefusalReason.NOBODY: (phrase("Nobody is named."), phrase("Name somebody.")),
     RefusalReason.EXCLUDED: (
-        "You were excluded from this group; what you write there would count for nobody.",
-        "A member can add you again.",
+        phrase("You were excluded from this group; what you write there would count for nobody."),
+        phrase("A member can add you again."),
     ),
-    RefusalReason.OUTSIDE: ("You are in no epoch of this group.", "A member can add you."),
+    RefusalReason.OUTSIDE: (phrase("You are in no epoch of this group."), phrase("A member can add you.")),
     RefusalReason.OTHER_EPOCH: (
-        "Another epoch of the group is preferred by now.",
-        "See `tinyssb group show`, and try it again.",
+        phrase("Another epoch of the group is preferred by now."),
+        phrase("See `tinyssb group show`, and try it again."),
     ),
     RefusalReason.DISPUTED: (
-        "A member excluded {people}, who would still read it, and your node cannot begin an epoch without them.",
-        "Other members do so within two hours; try it again then. `tinyssb group show` shows what is due.",
+        phrase(
+            "A member excluded {people}, who would still read it, and your node cannot begin an epoch without them."
+        ),
+        phrase(
+            "Other members do so within two hours; try it again then. `tinyssb group show` shows what is due."
+        ),
     ),
     RefusalReason.NAMED: (
-        "It excludes you as well, so it is not for you to decide.",
-        "Any other member can: `tinyssb group review`.",
+        phrase("It excludes you as well, so it is not for you to decide."),
+        phrase("Any other member can: `tinyssb group review`."),
     ),
     RefusalReason.NOT_HELD: (
-        "No such fork waits for a decision any more.",
-        "`tinyssb group review` lists those that do.",
+        phrase("No such fork waits for a decision any more."),
+        phrase("`tinyssb group review` lists those that do."),
     ),
     RefusalReason.MEMBER: (
-        "In the group already: {people}.",
-        "Name only those who are not; `tinyssb group show` shows who is.",
+        phrase("In the group already: {people}."),
+        phrase("Name only those who are not; `tinyssb group show` shows who is."),
     ),
     RefusalReason.EPOCHS: (
-        "You have begun as many epochs of this group as count for its members.",
-        "Another member can exclude them; or create a new group.",
+        phrase("You have begun as many epochs of this group as count for its members."),
+        phrase("Another member can exclude them; or create a new group."),
     ),
 }
 """Message and next step for each reason to refuse."""
@@ -117,7 +121,7 @@ _GroupRows = tuple[
 ]
 """Messages of a group, the row of a position among them, and the messages that wait."""
 
-_COME_BACK: Final = "`tinyssb group return` takes part in it again, unless you were excluded since."
+_COME_BACK: Final = phrase("`tinyssb group return` takes part in it again, unless you were excluded since.")
 
 
 class GroupHandler:
@@ -358,7 +362,7 @@ class GroupHandler:
         groups = self._groups(self._node(place))
         timeline = self._timeline(place, groups, root)
         ids = [*timeline.group.tangle, *timeline.group.tangle.waiting]
-        id_ = _message(ids, request.message, "Nothing was read.")
+        id_ = _message(ids, request.message, phrase("Nothing was read."))
         said = timeline.group.said(id_)
         opened = timeline.opened(said)
         file = file_of(opened) if isinstance(opened, GroupContent) and timeline.counts(said) else None
@@ -383,7 +387,9 @@ class GroupHandler:
         """Find the message of a group whose id begins with *digits*. Raises ProblemError."""
         if digits is None:
             return None
-        return _message(self._timeline(place, groups, root).group.tangle, digits, "Nothing was written.")
+        return _message(
+            self._timeline(place, groups, root).group.tangle, digits, phrase("Nothing was written.")
+        )
 
     def _write(
         self,
@@ -724,7 +730,7 @@ def refusals() -> Iterator[None]:
         what, hint = _REFUSALS[error.refusal]
         people = ", ".join(person.hex()[:_ID_TOLD] for person in error.people[:_NAMED_MAX])
         if len(error.people) > _NAMED_MAX:
-            people += f" and {len(error.people) - _NAMED_MAX} more"
+            people += f", … (+{len(error.people) - _NAMED_MAX})"
         raise GroupRefusedError(f"{what.format(people=people)} Nothing was written.", hint) from error
 
 
@@ -786,9 +792,12 @@ def _not_accepted(consent: GroupConsent, root: MessageId) -> GroupRefusedError:
         return GroupRefusedError(
             "You take part in this group. Nothing was changed.", f"To leave it: tinyssb group leave {group}"
         )
-    what = "declined" if consent is GroupConsent.DECLINED else "have not accepted"
+    declined = consent is GroupConsent.DECLINED
     return GroupRefusedError(
-        f"You {what} this group. Nothing was written.", f"To take part: tinyssb group accept {group}"
+        "You declined this group. Nothing was written."
+        if declined
+        else "You have not accepted this group. Nothing was written.",
+        f"To take part: tinyssb group accept {group}",
     )
 
 

@@ -31,7 +31,7 @@ from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.tip_monitor import waiting_row
 from tinyssb_node.daemon.verify import check_entry
-from tinyssb_node.errors import BadRequestError, NodeReadOnlyError, ProblemError, UnknownIdentityError
+from tinyssb_node.errors import BadRequestError, NodeReadOnlyError, ProblemError, UnknownIdentityError, phrase
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import Dialect, FeedId, Origin
@@ -308,7 +308,7 @@ class ControlHandler:
         record, seq = self._find(place, request.feed), request.seq
         entry = place.store.entry(record.feed, seq)
         if entry is None:
-            held = f"1 to {record.seq}" if record.seq else "none"
+            held = phrase(f"entries 1 to {record.seq}") if record.seq else phrase("no entry of it")
             raise ProblemError(
                 f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
                 "Wait until it is replicated, or ask for one that is there.",
@@ -347,7 +347,7 @@ class ControlHandler:
         place = self._place(request)
         record = self._find(place, request.feed)
         if record.ours or record.followed:
-            whose = "your own" if record.ours else "followed here"
+            whose = phrase("your own") if record.ours else phrase("followed here")
             raise ProblemError(
                 f"The feed {record.feed.hex()} is {whose}. Nothing was deleted.",
                 "" if record.ours else f"If you do not want it: tinyssb unfollow {record.feed.hex()}",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import LocalError, phrase
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile
 from tinyssb_node.store import limits
@@ -65,28 +65,28 @@ class TipWait:
     def awaited(self) -> str:
         """The condition that is waited for, as the second half of a sentence."""
         if not self.faces:
-            return "waiting for a link: none is up"
-        left = f"for {-(-self.left_us // 1_000_000)} s more"
+            return phrase("waiting for a link: none is up")
+        left_s = -(-self.left_us // 1_000_000)
         if self.held < self.expected:
             first, last = self.held + 1, self.expected
-            which = f"entry {last}" if first == last else f"entries {first} to {last}"
+            which = phrase(f"entry {last}") if first == last else phrase(f"entries {first} to {last}")
             if self.doubt is TipUncertainty.CLAIMED:
-                return f"waiting for {which}, {left} at most"
-            return f"waiting for {which}, which others should have"
+                return phrase(f"waiting for {which}, for {left_s} s more at most")
+            return phrase(f"waiting for {which}, which others should have")
         if not self.heard:
-            return "waiting to hear somebody who has this feed"
-        return f"listening {left}"
+            return phrase("waiting to hear somebody who has this feed")
+        return phrase(f"listening for {left_s} s more")
 
 
 _REASONS: Final = {
-    TipUncertainty.RESTORED: "the key was restored from a backup",
-    TipUncertainty.UNMARKED: "nothing here says how far the feed was written",
-    TipUncertainty.BEHIND: "the store lacks entries that this node wrote",
-    TipUncertainty.DIFFERENT: "the store has another entry than this node wrote",
-    TipUncertainty.COPIED: "the node's files were copied, or put back from a backup",
-    TipUncertainty.MOVED: "the node's files were on another machine",
-    TipUncertainty.TWIN: "entries of this feed came that were written elsewhere",
-    TipUncertainty.CLAIMED: "somebody says to have more of this feed than is here",
+    TipUncertainty.RESTORED: phrase("the key was restored from a backup"),
+    TipUncertainty.UNMARKED: phrase("nothing here says how far the feed was written"),
+    TipUncertainty.BEHIND: phrase("the store lacks entries that this node wrote"),
+    TipUncertainty.DIFFERENT: phrase("the store has another entry than this node wrote"),
+    TipUncertainty.COPIED: phrase("the node's files were copied, or put back from a backup"),
+    TipUncertainty.MOVED: phrase("the node's files were on another machine"),
+    TipUncertainty.TWIN: phrase("entries of this feed came that were written elsewhere"),
+    TipUncertainty.CLAIMED: phrase("somebody says to have more of this feed than is here"),
 }
 
 

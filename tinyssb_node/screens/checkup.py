@@ -22,6 +22,7 @@ from tinyssb_node.maps.map_file import MapFileError, MapLibraryError
 from tinyssb_node.maps.map_opener import open_map
 from tinyssb_node.screens.check_result import CheckResult
 from tinyssb_node.screens.disk_words import disk_problem
+from tinyssb_node.screens.error_texts import translated
 from tinyssb_node.screens.languages import number, t, tn
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.screens.phone_words import phone_problem
@@ -59,7 +60,9 @@ def examine(home: Home, *, optional: bool = True) -> list[CheckResult]:
             found = check(home)
             findings += found if isinstance(found, list) else [found]
         except LocalError as error:
-            finding = CheckResult(name, ok=False, found=error.message, advice=error.hint)
+            finding = CheckResult(
+                name, ok=False, found=translated(error.message), advice=translated(error.hint)
+            )
             if not any((one.found, one.advice) == (finding.found, finding.advice) for one in findings):
                 findings.append(
                     finding
@@ -107,8 +110,8 @@ def _check_identity(home: Home) -> CheckResult:
             return CheckResult(
                 "identity",
                 ok=False,
-                found=t("the identity '{name}': {problem}", name=name, problem=error.message),
-                advice=error.hint,
+                found=t("the identity '{name}': {problem}", name=name, problem=translated(error.message)),
+                advice=translated(error.hint),
             )
     found = t("feed {feed}, dialect {dialect}", feed=kept.feed.hex(), dialect=kept.dialect.value)
     if names:
@@ -346,7 +349,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         with DaemonClient(config.control.socket) as node:
             status, accounts = node.status(), list(node.airtime())
     except DaemonUnreachableError as error:
-        return CheckResult("daemon", ok=False, found=error.message, advice=error.hint)
+        return CheckResult("daemon", ok=False, found=translated(error.message), advice=translated(error.hint))
     if status.read_only:
         return CheckResult(
             "daemon",

@@ -1,7 +1,7 @@
 """Messages in the user's language, from gettext catalogues that are read as translators write them (.po).
 
-Messages are English in the code, and name their translations. Data for programs, logs and errors stay English
-(docs/decisions/0081-languages.md)."""
+Messages are English in the code, and name their translations. Data for programs and logs stay English
+(docs/decisions/0081-languages.md); for errors see ``error_texts``."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 CATALOGUES: Final = Path(__file__).parent / "catalogues"
-"""A folder for each language, with a catalogue for the page and one for the node's other programs."""
+"""A folder for each language, with catalogues for the page, for the node's other programs, and for errors."""
 LANGUAGES: Final = tuple(sorted(path.name for path in CATALOGUES.iterdir() if path.is_dir()))
 """Codes (ISO 639-1) of the languages besides English."""
 _LINE: Final = re.compile(r'(?:(msg\S+) )?(".*")')
@@ -86,18 +86,28 @@ def environment_language() -> str | None:
 
 _ENGLISH: Final = Catalogue({})
 _GROUPS: Final = {"de": ".", "es": ".", "fr": " ", "uk": " "}
-_spoken: ContextVar[Catalogue] = ContextVar("spoken", default=_ENGLISH)
+_spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
+
+
+def read_catalogue(language: str, domain: str) -> Catalogue:
+    """Return a catalogue of a language: of the page, of errors, or of the node's other texts."""
+    found = parse_catalogue((CATALOGUES / language / f"{domain}.po").read_text("utf-8"))
+    return replace(found, group=_GROUPS[language], point=",")
 
 
 @cache
-def _catalogue(language: str) -> Catalogue:
-    found = parse_catalogue((CATALOGUES / language / "node.po").read_text("utf-8"))
-    return replace(found, group=_GROUPS[language], point=",")
+def _catalogue(language: str | None) -> Catalogue:
+    return _ENGLISH if language is None else read_catalogue(language, "node")
 
 
 def speak(language: str | None) -> None:
     """Set the language of messages from now on, in this context (PEP 567): None is English, as at the start."""
-    _spoken.set(_ENGLISH if language is None else _catalogue(language))
+    _spoken.set(language)
+
+
+def spoken_language() -> str | None:
+    """Return the language of messages in this context; None is English."""
+    return _spoken.get()
 
 
 def message(text: str) -> str:
@@ -107,21 +117,21 @@ def message(text: str) -> str:
 
 def t(text: str, /, **values: object) -> str:
     """Return a message in the language that is spoken, with *values* in the places that are named so."""
-    found = _spoken.get().form(text) or text
+    found = _catalogue(_spoken.get()).form(text) or text
     return found.format(**values) if values else found
 
 
 def tn(count: int, one: str, many: str, /, **values: object) -> str:
     """Return the form of a message that *count* things need; `{n}` is the number itself."""
-    found = _spoken.get().form(one, count) or (one if count == 1 else many)
+    found = _catalogue(_spoken.get()).form(one, count) or (one if count == 1 else many)
     return found.format(n=number(count), **values)
 
 
 def number(count: int) -> str:
     """Return a whole number, with marks between thousands."""
-    return f"{count:,}".replace(",", _spoken.get().group)
+    return f"{count:,}".replace(",", _catalogue(_spoken.get()).group)
 
 
 def decimal(value: float, digits: int) -> str:
     """Return a number with *digits* behind the decimal mark."""
-    return f"{value:.{digits}f}".replace(".", _spoken.get().point)
+    return f"{value:.{digits}f}".replace(".", _catalogue(_spoken.get()).point)

@@ -57,7 +57,7 @@ def require_group_size(file: File) -> None:
 
 def _too_long(size: int, most: int) -> ProblemError:
     return ProblemError(
-        f"{FileTooLongError(size, most)}. Nothing was published.",
+        f"The file has {size:,} bytes, and one entry carries {most:,} of it. Nothing was published.",
         "Send a smaller file, or split it into several.",
         exit_code=ExitCode.DATA,
     )

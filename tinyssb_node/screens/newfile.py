@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError, phrase
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import one_line
 
@@ -47,7 +47,7 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
         _put_in_place(part, path)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        rest = f"A partial file may remain as {part.name}." if begun and not _remove(part) else ""
+        rest = phrase(f"A partial file may remain as {part.name}.") if begun and not _remove(part) else ""
         raise ProblemError(
             f"{one_line(str(path))} cannot be written: {error.strerror}. {rest or 'Nothing was written.'}",
             "Choose a file in a folder that you can write to, on a disk with free space.",

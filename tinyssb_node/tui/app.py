@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widgets import ContentSwitcher
 
 from tinyssb_node.errors import LocalError
+from tinyssb_node.screens.error_texts import translated
 from tinyssb_node.screens.languages import message, number, t
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui.actions import NodeAction, ShowPage
@@ -291,7 +292,7 @@ class Tui(App[None]):
         try:
             given = await self._in(self._writing, lambda: wish.do(self._source))
         except LocalError as error:
-            self._say(f"! {error.message} {error.hint}".rstrip())
+            self._say(f"! {translated(error.message)} {translated(error.hint)}".rstrip())
         else:
             self._say(str(given) if wish.done is None else wish.done)
             if wish.then is not None:

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from pathlib import Path
 
 from tinyssb_node.errors import LocalError
+from tinyssb_node.screens.error_texts import translated
 from tinyssb_node.screens.languages import t
 from tinyssb_node.screens.tail import follow_lines, last_lines
 from tinyssb_node.tui import limits
@@ -52,7 +53,7 @@ class LogTail:
                 try:
                     self._follow(self._find())
                 except LocalError as error:
-                    self.fault = error.message
+                    self.fault = translated(error.message)
                 except OSError as error:
                     self.fault = t("The event log cannot be read: {reason}.", reason=error.strerror)
                 self._wait()

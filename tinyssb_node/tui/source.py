@@ -17,6 +17,7 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.conversation_files import ConversationFileDraft, save_file_of
 from tinyssb_node.screens.conversation_threads import find_thread
+from tinyssb_node.screens.error_texts import translated
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import GroupMessageQueries, held_in_words, rooms
 from tinyssb_node.screens.group_details import details
@@ -134,7 +135,7 @@ class NodeScreenSource:
             return _kept(talk, sight) if changed else sight
         except LocalError as error:
             self._close_reader()
-            return dataclasses.replace(sight, fault=error.message)
+            return dataclasses.replace(sight, fault=translated(error.message))
 
     def _ask(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """Request the daemon's state."""
@@ -146,13 +147,13 @@ class NodeScreenSource:
                 error.__cause__, TimeoutError
             )
             if not broken:
-                return dataclasses.replace(sight, away=error.message)
+                return dataclasses.replace(sight, away=translated(error.message))
         # The daemon may have been restarted since: a new connection finds it, or shows the problem.
         try:
             return self._asked(sight, stale=True)
         except LocalError as error:
             self._hang_up()
-            return dataclasses.replace(sight, away=error.message)
+            return dataclasses.replace(sight, away=translated(error.message))
 
     def _asked(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """Request the same once; feeds only if their number or frontier has changed. Raises LocalError."""

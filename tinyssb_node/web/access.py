@@ -6,6 +6,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
+from tinyssb_node.screens.error_texts import translated
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PhonesFileError
 from tinyssb_node.web.page_server.access import TokenAuthenticator, is_foreign, security_headers
@@ -52,8 +53,9 @@ HEADERS: Final = security_headers(
 
 
 def refusal(status: int, message: str, hint: str = "", *, code: str = "refused", **headers: str) -> Response:
-    """Return an error response with sentences for people."""
-    return JSONResponse({"code": code, "message": message, "hint": hint}, status, headers)
+    """Return an error response with sentences for people, in the language of the request."""
+    content = {"code": code, "message": translated(message), "hint": translated(hint)}
+    return JSONResponse(content, status, headers)
 
 
 def refuse_request(gate: TokenAuthenticator, phones: PhoneRegistry | None, scope: Scope) -> Response | None:

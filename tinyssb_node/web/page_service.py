@@ -15,6 +15,7 @@ from tinyssb_node.errors import BusyError, LocalError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.conversation_files import ConversationFileDraft, read_file_of
+from tinyssb_node.screens.error_texts import translated
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
@@ -323,7 +324,8 @@ class PageService:
     def _events(self, changed: bool) -> bytes:
         content: Shape = {"now_us": time.time_ns() // 1_000}
         if changed:
-            content = {"number": self._streams.number, "problem": self._problem, **content}
+            problem = None if self._problem is None else translated(self._problem)
+            content = {"number": self._streams.number, "problem": problem, **content}
         return make_event("change" if changed else "sign", json.dumps(content).encode())
 
     def stop(self) -> None:

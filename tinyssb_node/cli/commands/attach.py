@@ -224,9 +224,10 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
         if entry is not None:
             assert record.dialect is not None, "a feed with entries has a dialect"
             return record, inspect_file(store, entry, record.dialect)
+    last = record.seq
     raise ProblemError(
         f"Entry {seq} of {record.feed.hex()} is not stored here; "
-        + (f"entries 1 to {record.seq} are." if record.seq else "no entry is."),
+        + (f"entries 1 to {last} are." if last else "no entry is."),
         f"Wait until it has arrived, or choose another: tinyssb log {record.feed.hex()[:12]}",
         code="unknown_entry",
     )
