@@ -65,7 +65,7 @@ def test_a_sentence_with_a_part_that_is_not_known_stays_english_as_a_whole() -> 
 def test_each_message_is_recognised_as_itself(language: str) -> None:
     """No other message takes its text, whatever stands in its places."""
     speak(language)
-    messages = {one.id: one.string for one in read(language, "errors") if one.id}
+    messages = {str(one.id): str(one.string) for one in read(language, "errors") if one.id}
     known = "Permission denied"
     wrong = []
     for text, translation in messages.items():
