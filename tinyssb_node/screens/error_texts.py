@@ -31,7 +31,7 @@ SYSTEM_REASONS: Final = (
     "timed out",
     "the connection was closed",
 )
-"""What an operating system says most (glibc's strerror)."""
+"""Reasons that operating systems give most (glibc's strerror)."""
 PLACE: Final = re.compile(r"\{(\w+)\}")
 """A place in a message, with its name."""
 
@@ -39,7 +39,7 @@ PLACE: Final = re.compile(r"\{(\w+)\}")
 @dataclass(frozen=True, slots=True)
 class _Message:
     pattern: re.Pattern[str]
-    """What its English texts look like."""
+    """Its English texts match this."""
     translation: str
 
 
