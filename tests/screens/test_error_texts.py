@@ -1,5 +1,6 @@
 """Errors are shown in the reader's language, as whole sentences or not at all."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tinyssb_node.errors import (
     StoreLockedError,
     UnknownIdentityError,
 )
-from tinyssb_node.screens.error_texts import PLACE, PROSE, translated
+from tinyssb_node.screens.error_texts import PLACE, PROSE, TEXT_MAX, translated
 from tinyssb_node.screens.languages import LANGUAGES, speak
 
 ENOSPC = 28
@@ -75,3 +76,20 @@ def test_each_message_is_recognised_as_itself(language: str) -> None:
         if translated(text.format(**english)) != translation.format(**shown):
             wrong.append(text)
     assert wrong == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_costs_more_than_its_length(language: str) -> None:
+    """A text may quote what a stranger sent: here what stands between the places of a message, many times."""
+    speak(language)
+    translated("")  # the catalogue is read once
+    hostile = []
+    for one in read(language, "errors"):
+        words = [part for part in PLACE.split(str(one.id))[::2] if part] if one.id else []
+        if len(words) > 1:
+            hostile.append((words[0] + "".join(part * 30 for part in words[1:]))[: TEXT_MAX - 1] + "!")
+    began_s = time.process_time()
+    for text in [*hostile, ": " * (TEXT_MAX // 2), "cannot be read: " * (TEXT_MAX // 16)]:
+        translated(text)
+    assert time.process_time() - began_s < len(hostile) * 0.05
+    assert translated(": " * TEXT_MAX) == ": " * TEXT_MAX
