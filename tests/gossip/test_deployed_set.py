@@ -59,6 +59,15 @@ def test_the_board_is_shown_and_asked_for_the_set_that_it_has(bench: Bench) -> N
     assert wants(bench) == {xor_of(both)}
 
 
+def test_an_id_that_had_to_make_room_beyond_our_set_is_still_in_theirs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flood of made-up ids makes the node forget an id that a board has in its set."""
+    monkeypatch.setattr(limits, "EMPTY_FEEDS_MAX", 1)
+    bench.hear(novelty(feed_of(9)))
+    assert wants(bench) == {ANA.feed_id, xor_of([ANA.feed_id, BOARD.feed_id, feed_of(9)])}
+
+
 def test_a_board_that_wants_what_we_have_gets_it(bench: Bench) -> None:
     both = sorted([ANA.feed_id, BOARD.feed_id])
     seqs = tuple(1 if feed == ANA.feed_id else 0 for feed in both)
