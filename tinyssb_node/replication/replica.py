@@ -273,8 +273,8 @@ class Replica:
         return self._orphans_next(feed, 0)
 
     def rows_lacking(self, feed: FeedId) -> int:
-        """Return how many rows of its generation *feed* lacks; 0 also if no coded entry of it came, or it is not known any
-        more."""
+        """Return how many rows of its generation *feed* lacks; 0 also if no coded entry of it came, or it is not known
+        any more."""
         return self.coded.lacking(feed, self.frontier(feed) + 1)
 
     def chunk_rows_lacking(self, block: ChunkBlock) -> int:
