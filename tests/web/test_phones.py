@@ -151,10 +151,10 @@ def test_a_phone_and_all_guests_together_have_quotas(hut: Hut) -> None:
 
 def test_what_the_node_did_not_take_is_given_back_within_its_hour(hut: Hut) -> None:
     phone = hut.enter(CYD)
-    charged_s = hut.registry.charge(phone, 100)
+    charge = hut.registry.charge(phone, 100)
     hut.clock.now_s += 60
     hut.registry.charge(phone, 20)
-    hut.registry.give_back(phone, 40, charged_s)
+    hut.registry.give_back(phone, charge, 40)
     assert hut.registry.packets_left(phone) == 40
     hut.clock.now_s += 3_540
     assert hut.registry.packets_left(phone) == limits.PHONE_PACKETS - 20

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
+from tinyssb_node.store.durable import in_the_place_of
 from tinyssb_node.web import limits
-from tinyssb_node.web.private_files import replace_file
 from tinyssb_node.web.shapes import Shape
 
 _VERSION: Final = 1
@@ -39,7 +39,8 @@ class PublishedAnswers:
             self._answers.popitem(last=False)
         if self._file is not None:
             try:
-                replace_file(self._file, serialize_answers(self._answers))
+                with in_the_place_of(self._file) as file:
+                    file.write(serialize_answers(self._answers).encode())
             except OSError as error:
                 _tell(self._file, "written", error)
 

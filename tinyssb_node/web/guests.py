@@ -130,13 +130,13 @@ def _writing_routes(service: PageService, phones: PhoneRegistry) -> list[Route]:
         packets = packets_of(await body_of(request))
         if phone.feed is None:
             raise BadRequestError("This phone has not shown yet whose key it has.")
-        charged_s = phones.charge(phone, len(packets))
+        charge = phones.charge(phone, len(packets))
         try:
             row = await service.carry(phone.feed, packets)
         except LocalError:
-            phones.give_back(phone, len(packets), charged_s)
+            phones.give_back(phone, charge, len(packets))
             raise
-        phones.give_back(phone, row.held, charged_s)  # a phone that lost the answer sends all again
+        phones.give_back(phone, charge, row.held)  # a phone that lost the answer sends all again
         if problem := refused_in_words(row):
             raise problem
         return {"entries": row.entries, "chunks": row.chunks, "held": row.held}

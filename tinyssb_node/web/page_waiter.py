@@ -13,12 +13,13 @@ import sys
 
 def main(arguments: list[str]) -> None:
     """Wait. Returns if standard input is watched and ends: the daemon has ended."""
-    listener, watched, *python_arguments = arguments
+    number, watched, *python_arguments = arguments
+    listener = int(number)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sources = [int(listener), *([0] if watched == "1" else [])]
+    sources = [listener, 0] if watched == "1" else [listener]
     while True:
         ready, _, _ = select.select(sources, [], [])
-        if int(listener) in ready:
+        if listener in ready:
             os.execv(sys.executable, [sys.executable, *python_arguments])  # noqa: S606 - the page's own command line
         if not os.read(0, 4_096):
             return

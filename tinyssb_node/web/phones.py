@@ -23,9 +23,9 @@ from starlette.responses import Response
 from tinyssb_node.codec.crypto import verify
 from tinyssb_node.errors import BadRequestError, BusyError
 from tinyssb_node.ids import FeedId
+from tinyssb_node.store.durable import in_the_place_of
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PageNotFoundError, PhonesFileError
-from tinyssb_node.web.private_files import replace_file
 from tinyssb_node.web.tokens import read_token
 
 PROOF: Final = b"tinyssb web phone 1\x00"
@@ -53,6 +53,14 @@ class Phone:
         return hashlib.sha256(b"challenge" + bytes.fromhex(self.secret)).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Packets of a phone that count for an hour."""
+
+    charged_s: float
+    packets: int
+
+
 class PhoneRegistry:
     """The phones of one node: a file that the page and the command line share."""
 
@@ -65,7 +73,7 @@ class PhoneRegistry:
         self._secure = secure
         self._now_s = now_s
         self._entered: deque[float] = deque()
-        self._sent: dict[str, list[tuple[float, int]]] = {}  # packets are negative when they were given back
+        self._sent: dict[str, list[Charge]] = {}
 
     def phones(self) -> list[Phone]:
         """Return all phones. Raises PhonesFileError."""
@@ -150,30 +158,34 @@ class PhoneRegistry:
     def packets_left(self, phone: Phone) -> int:
         """Return how many packets the node takes of *phone* now, within its own quota and that of all guests."""
         self._forget_old()
-        everybody = sum(count for sent in self._sent.values() for _, count in sent)
-        own = sum(count for _, count in self._sent.get(phone.id, ()))
+        everybody = sum(charge.packets for sent in self._sent.values() for charge in sent)
+        own = sum(charge.packets for charge in self._sent.get(phone.id, ()))
         return max(0, min(limits.PHONE_PACKETS - own, limits.GUEST_PACKETS - everybody))
 
-    def charge(self, phone: Phone, packets: int) -> float:
-        """Count *packets* of *phone*; return the time of it. Raises BusyError, and counts nothing, if that is more than
-        are left."""
+    def charge(self, phone: Phone, packets: int) -> Charge:
+        """Count *packets* of *phone*. Raises BusyError, and counts nothing, if that is more than are left."""
         if packets > self.packets_left(phone):
             raise BusyError(
                 f"The node takes {limits.PHONE_PACKETS} packets an hour of a guest, and {limits.GUEST_PACKETS} of all.",
                 "Your messages wait on your phone, and are sent later.",
             )
-        now_s = self._now_s()
-        self._sent.setdefault(phone.id, []).append((now_s, packets))
-        return now_s
+        charge = Charge(self._now_s(), packets)
+        self._sent.setdefault(phone.id, []).append(charge)
+        return charge
 
-    def give_back(self, phone: Phone, packets: int, charged_s: float) -> None:
-        """Count *packets* of *phone* no longer that were charged then: the node had them already, or could not take
-        them."""
-        self._sent.setdefault(phone.id, []).append((charged_s, -packets))
+    def give_back(self, phone: Phone, charge: Charge, packets: int) -> None:
+        """Count *packets* of a charge no longer: the node had them already, or could not take them."""
+        sent = self._sent.get(phone.id, [])
+        if charge in sent:  # else it is an hour old
+            sent.remove(charge)
+            if packets < charge.packets:
+                sent.append(replace(charge, packets=charge.packets - packets))
 
     def _forget_old(self) -> None:
         since_s = self._now_s() - _HOUR_S
-        recent = {id_: [one for one in sent if one[0] > since_s] for id_, sent in self._sent.items()}
+        recent = {
+            id_: [charge for charge in sent if charge.charged_s > since_s] for id_, sent in self._sent.items()
+        }
         self._sent = {id_: sent for id_, sent in recent.items() if sent}
 
     # --- The file ---
@@ -193,7 +205,8 @@ class PhoneRegistry:
 
     def _store(self, phones: list[Phone]) -> None:
         try:
-            replace_file(self._file, serialize_phones(phones))
+            with in_the_place_of(self._file) as file:
+                file.write(serialize_phones(phones).encode())
         except OSError as error:
             raise PhonesFileError(self._file, str(error)) from error
 
