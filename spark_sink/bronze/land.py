@@ -118,9 +118,8 @@ class LandJob:
         self._executors = executors
         self._settings = settings
         self._folder = folder
-        self._files = open_files(settings.logs, settings.endpoint)
-        self._listed = Planner(self._files)
-        self._sides = ReadDiagnostics(self._listed)
+        self._planner = Planner(open_files(settings.logs, settings.endpoint))
+        self._sides = ReadDiagnostics(self._planner)
         self._planned: deque[_Batch] = deque()
         self.rows = 0
         """Rows landed so far."""
@@ -146,14 +145,12 @@ class LandJob:
         """Plan batch after batch, and yield their tasks. Raises SinkError; OSError."""
         last = self._folder.last()
         place = {} if last is None else parse_offset_text(last.offset)
-        planner = Planner(self._files)
-        planner.refresh()
-        self._listed.refresh()
+        self._planner.refresh()
         while not stopped:
-            end = planner.advance(place, self._settings.bytes_per_batch)
+            end = self._planner.advance(place, self._settings.bytes_per_batch)
             if end == place:
                 return
-            parts = planner.parts(place, end)
+            parts = self._planner.parts(place, end)
             tasks = whole_tasks(parts, limits.TASK_SIZE) or [()]
             self._planned.append(_Batch(end, sum(part.size for part in parts), len(tasks)))
             yield from tasks

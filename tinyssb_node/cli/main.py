@@ -88,7 +88,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser(argv).parse_args(argv)
-    from tinyssb_node.screens.error_texts import translated
     from tinyssb_node.screens.languages import environment_language, speak
 
     try:
@@ -98,6 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
+        from tinyssb_node.screens.error_texts import translated
+
         print_error(translated(error.message), translated(error.hint))
         if getattr(arguments, "supervised", False):
             from tinyssb_node.daemon.shutdown import report_exit_reason
